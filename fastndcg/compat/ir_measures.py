@@ -366,14 +366,7 @@ class JoinedRun(NamedTuple):
 
 
 def join_table(judgments: DictQrels, run: Run, convention: Convention) -> JoinedRun:
-    """
-    Join a run in a table with its judgments.
-
-    Raises
-    ------
-    InvalidInputError
-        If judgments and run have no query in common, or a score is NaN.
-    """
+    """Join a run in a table with its judgments. Raise if they have no query in common, or a score is NaN."""
     qrels = judgments.table()
     convention = convention.replace(missing_in_run="skip", missing_in_qrels="skip")
     rankings = join(qrels, run, convention.replace(ties="input")).rankings
@@ -396,18 +389,10 @@ def read_run_table(run: Any) -> Run | None:
 
 def read_rows(rows: Any, kind: Any, converter: Any) -> Any:
     """
-    Return judgments or a run as {query: {document: label or score}}.
+    Return judgments or a run, in any form that ir_measures reads, as {query: {document: label or score}}.
 
-    If a query has a document twice, the last row counts, as in ir_measures.
-
-    Parameters
-    ----------
-    rows : DataFrame, list of named tuples, or any other form that ir_measures reads
-        The judgments or the run.
-    kind : type
-        ir_measures' named tuple of one row: ``Qrel`` or ``ScoredDoc``.
-    converter : callable
-        ir_measures' own converter, for the other forms.
+    If a query has a document twice, the last row counts, as in ir_measures. `kind` is ir_measures' named tuple of one
+    row, ``Qrel`` or ``ScoredDoc``, and `converter` its own converter of forms that are neither frames nor such tuples.
     """
     query, document, number = kind._fields[:3]
     if is_frame(rows, number):
@@ -457,14 +442,7 @@ class JudgedBySubtopic(NamedTuple):
 
 
 class SubtopicQrels:
-    """
-    Judgments by subtopic that are prepared once for many runs.
-
-    Parameters
-    ----------
-    rows : iterable of tuple
-        The query, subtopic, document and label of each judgment. At least one.
-    """
+    """Judgments by subtopic that are prepared once for many runs. Rows are (query, subtopic, document, label)."""
 
     def __init__(self, rows: Iterable[tuple[Any, Any, Any, Any]]) -> None:
         judgments = list(rows)

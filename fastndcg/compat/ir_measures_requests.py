@@ -100,22 +100,13 @@ class Request(NamedTuple):
     """
     The computation of a measure.
 
-    Attributes
-    ----------
-    metrics : tuple of Metric
-        The metrics that are evaluated.
-    convention : Convention
-        The choices that they follow.
-    relabelling : GainTable, Grades or AllJudged, optional
-        How labels are replaced first.
-    combine : callable, optional
-        Returns the values of the measure for the (n_metrics, n_queries) values of `metrics`. By default the values of
-        the only metric.
+    `combine` returns its values for the (n_metrics, n_queries) values of the metrics. By default they are those of the
+    only metric.
     """
 
     metrics: tuple[Metric, ...]
     convention: Convention
-    relabelling: Relabelling | None = None
+    relabelling: Relabelling | None = None  # of labels, first
     combine: Callable[[Array], Array] | None = None
 
     @property
@@ -125,16 +116,7 @@ class Request(NamedTuple):
 
 
 def convert_measure(measure: Any) -> Request:
-    """
-    Return the request of a measure of ir_measures.
-
-    Raises
-    ------
-    UnknownMetricError
-        If the catalogue lacks the measure or one of its parameters.
-    InvalidInputError
-        If a parameter has a value that the metric does not allow.
-    """
+    """Return the request of a measure of ir_measures. Raise for one, or a parameter, that the catalogue lacks."""
     arguments = {key: measure[key] for key in measure.SUPPORTED_PARAMS if _is_set(measure[key])}
     reader = READERS.get(measure.NAME)
     if reader is None:
@@ -150,10 +132,7 @@ def replace_labels(qrels: dict[str, dict[str, Any]], relabelling: Relabelling | 
     """
     Return the judgments with replaced labels. Labels that stay as they are give the same dict.
 
-    Raises
-    ------
-    TypeError
-        If a label is no number.
+    A label that is no number is a TypeError.
     """
     if relabelling is None:
         return qrels

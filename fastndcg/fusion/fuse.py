@@ -266,16 +266,7 @@ def make_run(joined: JoinedRuns, fused: Array, ties: str, method: FusionMethod |
     """
     Return the fused run, each query's documents by falling score, and the row of each document's id.
 
-    Parameters
-    ----------
-    joined : JoinedRuns
-        See `join_runs`.
-    fused : (n_documents,) float64 array
-        Finite scores.
-    ties : {'id_ascending', 'id_descending', 'input', 'last_score'}
-        The order of equal scores.
-    method : FusionMethod, optional
-        The method.
+    `fused` are (n_documents,) finite scores, and `ties` the convention's order of equal ones (`fused_ties`).
     """
     kernels = load_kernels("fusion.order")
     rows = np.empty(len(fused), "i8")

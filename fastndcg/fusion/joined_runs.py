@@ -52,25 +52,16 @@ class JoinedRuns:
     The documents of several runs, query by query.
 
     A document is in the order of its first appearance, run after run. `join_runs` makes it.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The names of the runs.
-    queries : IdColumn
-        Ids of the queries.
-    offsets : (n_queries + 1,) int64 array
-        Query q owns documents ``offsets[q]`` up to ``offsets[q + 1]``.
-    scores : (n_runs, n_documents) float64 array
-        The score of each document in each run, NaN where the run lacks it.
-    sizes : (n_runs, n_queries) int64 array
-        How many documents each run has for each query.
-    row_documents : IdColumn
-        The ids of the documents of all rows, one run after the other.
-    document_rows : (n_documents,) int64 array
-        The row of each document's id in `row_documents`.
-    counts : FusedCounts
     """
+
+    names: tuple[str, ...]  # of the runs
+    queries: IdColumn
+    offsets: Array  # (n_queries + 1,) int64: query q owns documents offsets[q] up to offsets[q + 1]
+    scores: Array  # (n_runs, n_documents) float64: of each document in each run, NaN where the run lacks it
+    sizes: Array  # (n_runs, n_queries) int64: how many documents each run has for each query
+    row_documents: IdColumn  # of all rows, one run after the other
+    document_rows: Array  # (n_documents,) int64: the row of each document's id in `row_documents`
+    counts: FusedCounts
 
     def __init__(
         self, names: tuple[str, ...], queries: IdColumn, rows: RunRows, counts: FusedCounts, threads: int
@@ -88,17 +79,10 @@ class JoinedRuns:
     @property
     def n_documents(self) -> int:
         """The number of documents of all queries together."""
-        return self.scores.shape[1]
+        return len(self.document_rows)
 
     def rank(self, ties: str = "average") -> RanksAndTies:
-        """
-        Rank the documents of each run by falling score.
-
-        Parameters
-        ----------
-        ties : {'average', 'input', 'id_ascending', 'id_descending'}
-            The order of equal scores. With 'average' they share the first rank of their group.
-        """
+        """Rank the documents of each run by falling score. With 'average' ties share the first rank of their group."""
         if ties not in self._ranked:
             self._ranked[ties] = rank_rows(self._rows, ties, self._numbers, self.offsets, self.run_on_queries)
         return self._ranked[ties]
@@ -175,21 +159,10 @@ def join_runs(
     threads: int = 1,
 ) -> JoinedRuns:
     """
-    Join the documents of runs, query by query.
+    Join the documents of two or more runs, query by query. Names are for error messages.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        Two or more, without NaN and infinite scores.
-    names : sequence of str
-        The name of each run, for error messages.
-    convention : FusionConvention
-        Its `ties` order equal scores at the cut of `depth`, where 'average' means the order of the input. Its
-        `queries` are what is done with queries that some run lacks. Its `precision` rounds scores.
-    depth : int, optional
-        The number of documents of each run and query that count, the first in its order.
-    threads : int
-        The number of threads.
+    The convention's `ties` order equal scores at the cut of `depth`, where 'average' means the order of the input. Its
+    `queries` are what is done with queries that some run lacks. Its `precision` rounds scores.
     """
     runs = [_check_scores(run, name, convention.precision) for run, name in zip(runs, names, strict=True)]
     places, queries, counts = _join_queries(runs, names, convention)

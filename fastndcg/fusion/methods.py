@@ -58,13 +58,6 @@ class FusionMethod:
     """
     A fusion method with its parameters. Methods are hashable, equal by value, and their texts parse back.
 
-    Attributes
-    ----------
-    name : str
-        The name in the catalogue.
-    parameters : tuple of (str, value)
-        The parameters that differ from their defaults.
-
     Examples
     --------
     >>> FusionMethod.parse("comb_mnz(norm=min-max)")
@@ -75,8 +68,8 @@ class FusionMethod:
     wsum(norms={bm25:min_max,dense:none})
     """
 
-    name: str
-    parameters: tuple[tuple[str, Value], ...] = ()
+    name: str  # in the catalogue
+    parameters: tuple[tuple[str, Value], ...] = ()  # those that differ from their defaults
 
     @classmethod
     def parse(cls, text: str | FusionMethod) -> FusionMethod:
@@ -212,38 +205,19 @@ class AppliedMethod(NamedTuple):
     """
     A method with all that a call decides: what `apply_method` returns.
 
-    Attributes
-    ----------
-    method : FusionMethod
-        The method with its parameters.
-    record : MethodRecord
-        Its record.
-    convention : FusionConvention
-        The choices for ties, equal scores and ranks.
-    norms : tuple of Norm
-        The normalisation of each run.
-    treatments : tuple of str
-        What each run gives to documents that it lacks.
-    tables : (n_runs, n_entries) float64 array or None
-        What the method has learned.
-    is_linear : bool
-        True if fused scores are the weighted sum of points, or its quotient by the sum of all weights. A mean without
-        the runs that lack a document has another divisor for each document.
-    has_weighted_points : bool
-        True if points depend on the weights, which then are not factors.
-    number : float
-        The number that the kernel takes.
+    It is linear if fused scores are the weighted sum of points, or its quotient by the sum of all weights. A mean
+    without the runs that lack a document has another divisor for each document.
     """
 
     method: FusionMethod
     record: MethodRecord
     convention: FusionConvention
-    norms: tuple[Norm, ...]
-    treatments: tuple[str, ...]
-    tables: Array | None
+    norms: tuple[Norm, ...]  # of each run
+    treatments: tuple[str, ...]  # what each run gives to documents that it lacks
+    tables: Array | None  # (n_runs, n_entries) float64: what the method has learned
     is_linear: bool
-    has_weighted_points: bool
-    number: float
+    has_weighted_points: bool  # points depend on the weights, which then are not factors
+    number: float  # that the kernel takes
 
     @property
     def compares_ranks(self) -> bool:
@@ -252,22 +226,11 @@ class AppliedMethod(NamedTuple):
 
     def score(self, joined: JoinedRuns, weights: Array | None = None) -> Array:
         """
-        Compute the points that each run gives to each document.
+        Compute the points that each run gives to each document: (n_runs, n_documents), NaN where a run does not count.
 
         Points of a linear fusion have NaN only where a run lacks a query. What it gives to all documents of that query
-        alike does not change their order, so 0 and the method's own points stay.
-
-        Parameters
-        ----------
-        joined : JoinedRuns
-            The runs.
-        weights : (n_runs,) array, optional
-            Needed where the convention divides ranks by weights (`has_weighted_points`).
-
-        Returns
-        -------
-        (n_runs, n_documents) float64 array
-            NaN where a run does not count.
+        alike does not change their order, so 0 and the method's own points stay. `weights` are needed where the
+        convention divides ranks by them (`has_weighted_points`).
         """
         kind = self.record.points
         if kind == "scores":
@@ -351,20 +314,10 @@ def apply_method(
     tables: Array | None = None,
 ) -> AppliedMethod:
     """
-    Decide how a method fuses the runs of these names. `absent` was checked by `check_absent`.
+    Decide how a method fuses the runs of these names.
 
-    Parameters
-    ----------
-    method : FusionMethod
-        The method.
-    convention : FusionConvention
-        What its name means.
-    names : sequence of str
-        The names of the runs.
-    absent : {'zero', 'minimum', 'mean', 'skip'}, optional
-        What a run gives to documents that it lacks, in place of what the convention or the method says.
-    tables : (n_runs, n_entries) array, optional
-        What a method that needs training has learned.
+    `absent`, which `check_absent` has checked, is what a run gives to documents that it lacks, in place of what the
+    convention or the method says. `tables` are what a method that needs training has learned.
     """
     record = method.record
     parameters: dict[str, Any] = {parameter.name: parameter.default for parameter in record.parameters}

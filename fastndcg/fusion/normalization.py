@@ -214,29 +214,12 @@ def normalize(
     joined: JoinedRuns, norms: Sequence[Norm], convention: FusionConvention, treatments: Sequence[str]
 ) -> Array:
     """
-    Normalise the scores of each run in each query.
+    Normalise the scores of each run in each query: (n_runs, n_documents) float64.
 
-    Parameters
-    ----------
-    joined : JoinedRuns
-        See `join_runs`.
-    norms : sequence of Norm
-        The normalisation of each run.
-    convention : FusionConvention
-        The choices for equal scores, single documents and divisors.
-    treatments : sequence of {'zero', 'minimum', 'mean', 'skip', 'own'}
-        What each run gives to documents that it lacks: 0, its lowest or its mean normalised score in the query, or NaN.
-        'own' is what the normalisation says, for 'borda', and NaN for others.
-
-    Returns
-    -------
-    (n_runs, n_documents) float64 array
-        Without NaN unless a treatment leaves it, or a run lacks a query.
-
-    Raises
-    ------
-    InvalidInputError
-        If a score divided by the run's highest score overflows.
+    Each run has a norm and a treatment, which says what it gives to documents that it lacks: 0 ('zero'), its lowest or
+    its mean normalised score in the query, or NaN ('skip'). 'own' is what the normalisation says, for 'borda', and NaN
+    for others. NaN is left also where a run lacks a query. A score that overflows, divided by the run's highest score,
+    is an error.
     """
     out = np.empty(joined.scores.shape)
     for (norm, treatment), group in groupby(range(len(norms)), lambda r: (norms[r], treatments[r])):
@@ -279,28 +262,11 @@ def score_ranks(
     out: Array | None = None,
 ) -> Array:
     """
-    Give the documents of each run points by their ranks.
+    Give the documents of each run, or of the runs of a slice, points by their ranks: (n_runs, n_documents) float64.
 
-    Parameters
-    ----------
-    joined : JoinedRuns
-        See `join_runs`.
-    rule : str
-        The name of a constant of kernels/fusion/points.py.
-    convention : FusionConvention
-        Its `ties` rank equal scores.
-    tables : (n_runs, n_entries) float64 array
-        What the rule reads, such as the points of each rank.
-    number : float
-        A parameter of the rule.
-    absent : {'zero', 'minimum', 'mean', 'skip', 'own'}
-        See `normalize`.
-    absent_points : float
-        What 'own' gives to absent documents, unless the rule has its points.
-    runs : slice
-        The runs that get points, by default all.
-    out : (n_all_runs, n_documents) float64 array, optional
-        The array to write to. By default a new one.
+    `rule` is the name of a constant of kernels/fusion/points.py. It reads `tables`, such as the points of each rank,
+    and a number. `absent` is a treatment: see `normalize`. 'own' gives absent documents `absent_points`, unless the
+    rule has points for them. The convention's `ties` rank equal scores.
     """
     kernels = load_kernels("fusion.points")
     ranks, ties = joined.rank(convention.ties)

@@ -42,20 +42,8 @@ def train_method(
     """
     Learn a method's tables from judgments and runs: (n_runs, n_entries) float64, such as a probability for each rank.
 
-    Parameters
-    ----------
-    train : (qrels, runs)
-        Judgments and the runs of the same systems for other queries.
-    name : str
-        The name of a method that needs training.
-    n_segments : int
-        The number of segments of probfuse. Other methods do not read it.
-    names : sequence of str
-        The names of the runs that are fused.
-    convention : FusionConvention
-        Its `ties` order equal scores. With 'average' they keep the order of the input.
-    options : Options
-        How the inputs are read.
+    `train` has judgments and the runs of the same systems for other queries, and `names` are those of the runs that are
+    fused. Probfuse alone reads `n_segments`. The convention's `ties` order equal scores: see `rank_run`.
     """
     qrels, runs = _read_training(train, options)
     rows = [

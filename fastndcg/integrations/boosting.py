@@ -41,23 +41,8 @@ class RoundEvaluator:
     Metrics that are evaluated after each boosting round.
 
     A data set is prepared when it is first evaluated. It is prepared again if its content has changed, because its
-    ideal ranking may have changed, too. It is forgotten when the library's object is deleted.
-
-    Parameters
-    ----------
-    metrics : str, Metric, or iterable of them
-        The metrics to evaluate.
-    convention : str or Convention
-        The convention that the values follow.
-    threads : int or None
-        The number of threads, None for one per available CPU.
-    weigh_queries : callable
-        Computes the weights of queries from `DataSet.weights` and `DataSet.groups`.
-
-    Raises
-    ------
-    InvalidInputError
-        If a metric has no definition under the convention.
+    ideal ranking may have changed, too. It is forgotten when the library's object is deleted. `weigh_queries` computes
+    the weights of queries from `DataSet.weights` and `DataSet.groups`.
     """
 
     def __init__(

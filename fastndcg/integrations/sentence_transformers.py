@@ -34,6 +34,7 @@ from fastndcg.inputs.table import Qrels, Run
 from fastndcg.integrations.top_documents import CONVENTION, Cutoffs, TopDocuments, evaluate_hits
 from fastndcg.integrations.torch_tensors import to_arrays
 from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.statistics.compare import compare
@@ -111,28 +112,9 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
         self, model: Any, corpus_model: Any = None, corpus_embeddings: Any = None, output_path: str | None = None
     ) -> dict[str, dict[str, dict[int, float]]]:
         """
-        Search the corpus for all queries, and compute the metrics for each score function.
+        Search the corpus, and compute the metrics: {name of the score function: {"ndcg@k": {k: value}, …}}.
 
-        Parameters
-        ----------
-        model : SentenceTransformer
-            Encodes the queries.
-        corpus_model : SentenceTransformer, optional
-            Encodes the documents. By default `model`.
-        corpus_embeddings : (n_documents, n_dimensions) tensor or array, optional
-            The documents' embeddings in the order of `corpus`, in place of encoding them.
-        output_path : str, optional
-            The folder of predictions, if `write_predictions` is set.
-
-        Returns
-        -------
-        dict
-            {name of the score function: {"ndcg@k": {k: value}, …}}.
-
-        Raises
-        ------
-        InvalidInputError
-            If a score is NaN.
+        `corpus_embeddings` are those of `corpus` in its order, in place of encoding it. A NaN score is an error.
         """
         searches = self._search(model, corpus_model or model, corpus_embeddings)
         if output_path is not None and getattr(self, "write_predictions", False):
@@ -152,20 +134,7 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
         """
         Compute the metrics of a search, such as the hits that `util.semantic_search` returns with ids in place.
 
-        Parameters
-        ----------
-        queries_result_list : list of list of dict
-            For each query, in the order of `queries_ids`, its hits as {"corpus_id": id, "score": score}.
-
-        Returns
-        -------
-        dict of dict of float
-            {"accuracy@k": {k: value}, …}.
-
-        Raises
-        ------
-        InvalidInputError
-            If there is not one list for each query.
+        Each query, in the order of `queries_ids`, has its hits as {"corpus_id": id, "score": score}.
         """
         if len(queries_result_list) != len(self.queries_ids):
             raise InvalidInputError(
@@ -177,7 +146,7 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
             ranked = sorted(hits, key=lambda hit: (-hit["score"], hit["corpus_id"]))
             relevant = set(self.relevant_docs[query])
             rows.append([hit["corpus_id"] in relevant for hit in ranked])
-        offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+        offsets = count_before(np.array([len(row) for row in rows]))
         is_relevant = np.array([value for row in rows for value in row], bool)
         return evaluate_hits(is_relevant, offsets, self._count_relevant(), self.cutoffs)
 
@@ -423,24 +392,7 @@ class RerankingEvaluator(evaluation.RerankingEvaluator):  # type: ignore[misc]
             )
 
     def compute_metrics_batched(self, model: Any) -> dict[str, float]:
-        """
-        Compute the metrics after encoding all queries at once, and all documents at once.
-
-        Parameters
-        ----------
-        model : SentenceTransformer
-            Encodes queries and documents.
-
-        Returns
-        -------
-        dict of float
-            The means "map", "mrr" and "ndcg".
-
-        Raises
-        ------
-        InvalidInputError
-            If a score is NaN.
-        """
+        """Compute the means "map", "mrr" and "ndcg" after encoding all queries at once, and all documents at once."""
         queries = self._embed(model, [sample["query"] for sample in self.samples], "query")
         documents = self._embed(model, [text for sample in self.samples for text in list_documents(sample)], "document")
         scores = []
@@ -452,24 +404,7 @@ class RerankingEvaluator(evaluation.RerankingEvaluator):  # type: ignore[misc]
         return self._evaluate(scores)
 
     def compute_metrics_individual(self, model: Any) -> dict[str, float]:
-        """
-        Compute the metrics after encoding each sample by itself, which takes less memory.
-
-        Parameters
-        ----------
-        model : SentenceTransformer
-            Encodes queries and documents.
-
-        Returns
-        -------
-        dict of float
-            The means "map", "mrr" and "ndcg".
-
-        Raises
-        ------
-        InvalidInputError
-            If a score is NaN.
-        """
+        """Compute these means after encoding each sample by itself, which takes less memory."""
         return self._evaluate(
             [
                 self.similarity_fct(
@@ -513,16 +448,9 @@ class RerankingEvaluator(evaluation.RerankingEvaluator):  # type: ignore[misc]
 
 def select_top(scores: Any, k: int, numbers: Array) -> tuple[Any, Any]:
     """
-    Return the k highest scores of each row, and their columns, in any order.
+    Return the k highest scores of each row of a tensor on any device, and their columns, in any order.
 
-    Parameters
-    ----------
-    scores : (n_queries, n_documents) tensor
-        The scores, on any device.
-    k : int
-        How many to select. Fewer columns are selected all.
-    numbers : (n_documents,) int array
-        Of equal scores, those with the lowest numbers are selected.
+    Of equal scores, those with the lowest numbers are selected. Fewer columns than k are selected all.
     """
     values, columns = scores.topk(min(k, scores.shape[1]), dim=1, sorted=False)
     lowest = values.min(dim=1, keepdim=True).values

@@ -92,27 +92,9 @@ def mean_over_queries(
     y_true: Any, y_score: Any, *, metric: Metric, convention: Convention, threads: int | None, groups: Any = None
 ) -> float:
     """
-    Return the mean of a metric over queries, in the form that `make_scorer` needs.
+    Return the mean of a metric over queries, in the form that `make_scorer` needs. `groups` has each document's query.
 
-    Parameters
-    ----------
-    y_true, y_score : (n_documents,) array
-        Labels and scores.
-    metric : Metric
-        The metric.
-    convention : Convention
-        The convention that the value follows.
-    threads : int or None
-        The number of threads, None for one per available CPU.
-    groups : (n_documents,) array
-        The query of each document.
-
-    Raises
-    ------
-    InvalidInputError
-        If `groups` is missing, or a score is NaN.
-    UndefinedMetricError
-        If the metric is undefined for every query.
+    Missing groups, a NaN score, and a metric that is undefined for every query are errors.
     """
     if groups is None:
         raise InvalidInputError(

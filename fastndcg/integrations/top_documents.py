@@ -10,6 +10,7 @@ import numpy as np
 from fastndcg.evaluation import evaluate
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import conventions
+from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 
@@ -17,21 +18,12 @@ CONVENTION = conventions["sentence_transformers"].replace(ties="input")  # hits 
 
 
 class TopDocuments:
-    """
-    The k highest-scored documents of each query so far. Of equal scores, the lower number is first.
-
-    Attributes
-    ----------
-    scores : (n_queries, at most k) float array
-        The scores, from the highest.
-    documents : array of the same shape, int64
-        The numbers of the documents.
-    """
+    """The k highest-scored documents of each query so far. Of equal scores, the lower number is first."""
 
     def __init__(self, n_queries: int, k: int) -> None:
         self._k = k
-        self.scores: Array = np.empty((n_queries, 0), "f4")
-        self.documents: Array = np.empty((n_queries, 0), "i8")
+        self.scores: Array = np.empty((n_queries, 0), "f4")  # at most k columns, from the highest
+        self.documents: Array = np.empty((n_queries, 0), "i8")  # their numbers
 
     def add(self, scores: Array, documents: Array) -> None:
         """Add documents: (n_queries, n) scores and numbers in any order."""
@@ -72,25 +64,12 @@ def evaluate_hits(
     is_relevant: Array, offsets: Array, n_relevant: Array, cutoffs: Cutoffs
 ) -> dict[str, dict[int, float]]:
     """
-    Return the means of all metrics over the queries.
+    Return the means of all metrics over the queries: {"accuracy@k": {k: value}, …}, as in sentence-transformers.
 
-    Parameters
-    ----------
-    is_relevant : (n_documents,) bool array
-        True for relevant documents. Documents are in rank order.
-    offsets : (n_queries + 1,) int array
-        Query q has the documents ``offsets[q]`` to ``offsets[q + 1]``.
-    n_relevant : (n_queries,) int array
-        The number of relevant documents of each query, found or not.
-    cutoffs : Cutoffs
-        The cutoffs.
-
-    Returns
-    -------
-    dict of dict of float
-        {"accuracy@k": {k: value}, …}, with the names and in the order of sentence-transformers.
+    `is_relevant` is True for relevant documents, which are in rank order. Query q has the documents ``offsets[q]`` to
+    ``offsets[q + 1]``, and ``n_relevant[q]`` relevant ones, found or not.
     """
-    pool = (np.ones(int(n_relevant.sum()), "u1"), np.concatenate([[0], np.cumsum(n_relevant)]))
+    pool = (np.ones(int(n_relevant.sum()), "u1"), count_before(n_relevant))
     scores = -np.arange(len(is_relevant), dtype="f8")
     rankings = Rankings(is_relevant.astype("u1"), scores, offsets, pool=pool)
     requests = cutoffs.list_metrics()

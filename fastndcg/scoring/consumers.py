@@ -121,22 +121,11 @@ def read_labelled_rows(task: RankTask, n_items: int) -> LabelledRows:
 
 
 class Consumer(ABC):
-    """
-    What reads the blocks of some rows.
+    """What reads the blocks of some rows."""
 
-    Attributes
-    ----------
-    row_bytes : int
-        The bytes of a row's result while its part is read.
-    has_whole_rows : bool
-        True if a part has all columns of its rows.
-    label_offsets : (n_rows + 1,) int array, optional
-        Row r is compared with the labelled candidates ``label_offsets[r]`` up to ``label_offsets[r + 1]``.
-    """
-
-    row_bytes = 0
-    has_whole_rows = False
-    label_offsets: Array | None = None
+    row_bytes = 0  # of a row's result while its part is read
+    has_whole_rows = False  # True if a part has all columns of its rows
+    label_offsets: Array | None = None  # row r is compared with the labelled candidates of label_offsets[r] on
 
     @abstractmethod
     def begin(self, first: int, stop: int, scores: Any) -> Any:
@@ -269,18 +258,9 @@ class RowWriter(Consumer):
 
 
 class Source(ABC):
-    """
-    What gives the scores of users for items.
+    """What gives the scores of users for items, with the consumers that read its blocks."""
 
-    Attributes
-    ----------
-    score_dtype : dtype
-        That of whole rows and of the best items.
-    counter, top_finder, row_writer : type
-        The consumers that read its blocks.
-    """
-
-    score_dtype: np.dtype[Any]
+    score_dtype: np.dtype[Any]  # of whole rows and of the best items
     counter: Any = RankCounter
     top_finder: Any = TopFinder
     row_writer: Any = RowWriter

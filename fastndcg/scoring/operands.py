@@ -27,25 +27,12 @@ class Factors(NamedTuple):
 
 
 class Operands(ABC):
-    """
-    The operands of one number format.
+    """The operands of one number format."""
 
-    Attributes
-    ----------
-    n_columns : int
-        The number of columns of operands.
-    operand_dtype : dtype
-        float32 or float64, or uint64 for packed bits.
-    score_dtype : dtype
-        float32 or float64.
-    is_distance : bool or None
-        True if floats are compared by their distance, None if operands are multiplied, as kernels take it.
-    """
-
-    n_columns: int
-    operand_dtype: np.dtype[Any]
-    score_dtype: np.dtype[Any]
-    is_distance: bool | None
+    n_columns: int  # of operands
+    operand_dtype: np.dtype[Any]  # float32 or float64, or uint64 for packed bits
+    score_dtype: np.dtype[Any]  # float32 or float64
+    is_distance: bool | None  # True for distances of floats, None if operands are multiplied, as kernels take it
 
     @abstractmethod
     def take_users(self, users: slice | Array, out: Array) -> None:

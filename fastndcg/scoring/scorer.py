@@ -14,7 +14,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.options import Options
 from fastndcg.kernels.limits import MAX_RANK
-from fastndcg.rankings.validation import Array, as_array, read_only
+from fastndcg.rankings.validation import Array, as_array, check_whole_number, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads, run_all
 from fastndcg.scoring.consumers import Columns, Consumer, Source
@@ -222,8 +222,7 @@ def _read_tensor(block: Any, where: str) -> Array:
 
 def _check_number(value: Any, name: str) -> int:
     """Return a number of users or items. Raise if it is not from 1 to the most that ranks can count."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidTypeError(f"`{name}` must be a whole number, not {shorten(value)}")
-    if not 1 <= value <= MAX_RANK:
+    number = check_whole_number(value, name, 1)
+    if number > MAX_RANK:
         raise InvalidInputError(f"`{name}` must be from 1 to {MAX_RANK}, not {value}")
-    return int(value)
+    return number

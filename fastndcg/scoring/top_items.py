@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import RepeatedItems
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.interactions import PADDING, Recommendations
@@ -17,7 +17,7 @@ from fastndcg.inputs.recommendations.item_selection import ItemSelection
 from fastndcg.inputs.recommendations.models import Model, RankTask, match_nothing
 from fastndcg.inputs.table import Run
 from fastndcg.rankings.known_ranks import RankCounts
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.runtime.threads import check_threads
 from fastndcg.scoring.consumers import Source, make_all_columns, read_labelled_rows, select_columns
 
@@ -172,10 +172,7 @@ class ScoringModel(Model):
         >>> best.items.tolist(), best.scores.tolist()
         ([[0, 2], [0, 1]], [[2.0, 1.0], [-2.0, -3.0]])
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer):
-            raise InvalidTypeError(f"`k` must be a whole number, not {shorten(k)}")
-        if k < 1:
-            raise InvalidInputError(f"`k` must be 1 or more, not {k}")
+        check_whole_number(k, "k", 1)
         check_threads(threads)
         selection = ItemSelection(exclude, candidates, threads=threads)
         options = Options(memory=memory, threads=threads, progress=progress, selection=selection)

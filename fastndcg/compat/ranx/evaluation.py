@@ -163,33 +163,8 @@ class Pairs(NamedTuple):
 
 def evaluate_arrays(qrels: Any, run: Any, metrics: list[Metric], threads: int = 0) -> Array:
     """
-    Evaluate metrics on arrays. Queries are paired by their places.
+    Evaluate metrics on arrays, in the forms of `evaluate`: (n_queries, n_metrics). Queries are paired by their places.
 
-    Parameters
-    ----------
-    qrels : (n_queries, n_documents, 2) array, list of (n_documents, 2) arrays, Qrels or dict of dict
-        Ids and labels of the judged documents of each query.
-    run : like `qrels`, or Run
-        Ids and scores of the ranked documents of each query. The rows of arrays are in rank order already, and their
-        scores are not read.
-    metrics : list of Metric
-        The metrics.
-    threads : int
-        The number of threads, 0 for one per available CPU.
-
-    Returns
-    -------
-    (n_queries, n_metrics) float64 array
-
-    Raises
-    ------
-    StructureError
-        If an argument has another form.
-    MismatchError
-        If the numbers of queries differ, a document has two different labels, or a relevant one is ranked twice.
-
-    Examples
-    --------
     >>> evaluate_arrays([np.array([[7, 1], [8, 2]])], [np.array([[9, 0.8], [8, 0.5]])], [Metric("RR")])
     array([[0.5]])
     """
@@ -234,10 +209,7 @@ def rank(truth: Pairs, ranked: Pairs) -> RankedLists:
     """
     Look up the label of each ranked document.
 
-    Raises
-    ------
-    MismatchError
-        If a document has two different labels, or a relevant one is ranked twice in a query.
+    A document with two different labels, or a relevant one that is ranked twice in a query, is a MismatchError.
     """
     is_wrong = ~(np.abs(truth.numbers) <= EXACT_LIMIT)  # NaN, too
     rule = "labels in `qrels` must be finite and at most 2**53 in size"

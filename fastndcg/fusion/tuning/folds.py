@@ -19,18 +19,9 @@ FEWEST_NESTED = 3  # a fold that is held out, one that compares methods, and one
 
 
 class Folds(NamedTuple):
-    """
-    A division of queries into folds.
+    """A division of queries into `n` folds."""
 
-    Attributes
-    ----------
-    numbers : (n_queries,) int32 array
-        The fold of each query, from 0. Queries without a value have one, too.
-    n : int
-        The number of folds.
-    """
-
-    numbers: Array
+    numbers: Array  # (n_queries,) int32: the fold of each query, from 0, also of those without a value
     n: int
 
     @property
@@ -69,14 +60,8 @@ def plan_folds(options: FoldOptions, query_ids: Array, has_value: Array, *, is_n
     """
     Divide queries into folds.
 
-    Parameters
-    ----------
-    query_ids : (n_queries,) array
-        The ids of the queries.
-    has_value : (n_queries,) bool array
-        False for queries in which the metric has no value.
-    is_nested : bool
-        True if methods are compared within the training queries.
+    `has_value` is False for queries in which the metric has no value. A nested plan has methods that are compared
+    within the training queries.
     """
     repeats = check_whole_number(options.repeats, "repeats", 1)
     seed = check_whole_number(options.seed, "seed", 0)

@@ -25,31 +25,16 @@ from fastndcg.rankings.validation import Array, read_only
 
 @dataclass(frozen=True, slots=True)
 class JudgedRuns:
-    """
-    Judged documents of joined runs, without scores.
+    """Judged documents of joined runs, without scores."""
 
-    Attributes
-    ----------
-    rankings : Rankings
-        After the changes of the convention. Scores are ignored.
-    rows : (n_documents,) int64 array
-        The row of each document of the rankings in the run that was judged.
-    undefined : (n_queries,) bool array or None
-        Queries without judgments, in which no metric has a value.
-    n_missing_in_run, n_missing_in_qrels : int
-        The number of queries that only the qrels, or only the runs, have.
-    sign : int
-        1 if higher values of the metric are better, else -1.
-    """
-
-    rankings: Rankings
-    rows: Array
+    rankings: Rankings  # after the changes of the convention, with scores that are ignored
+    rows: Array  # (n_documents,) int64: the row of each document in the run that was judged
     metric: Metric
     convention: Convention
-    undefined: Array | None
-    n_missing_in_run: int
+    undefined: Array | None  # (n_queries,) bool: queries without judgments, in which no metric has a value
+    n_missing_in_run: int  # queries that only the qrels have
     n_missing_in_qrels: int
-    sign: int
+    sign: int  # 1 if higher values of the metric are better, else -1
 
     @property
     def n_queries(self) -> int:
@@ -63,16 +48,7 @@ class JudgedRuns:
         return np.arange(self.n_queries) if ids is None else ids
 
     def evaluate(self, scores: Array, threads: int | None = None) -> Array:
-        """
-        Return the metric of each query for fused scores.
-
-        Parameters
-        ----------
-        scores : (n_documents,) float64 array
-            The score of each document of the rankings.
-        threads : int, optional
-            The number of threads.
-        """
+        """Return the metric of each query for the fused scores of the documents of the rankings."""
         base = self.rankings
         rankings = Rankings.from_checked(
             base.labels, scores, base.offsets, base.query_ids, base.judged, base.pool, base._find_name
@@ -111,16 +87,7 @@ def _take_segments(offsets: Array, queries: Array) -> tuple[Array, Array]:
 
 
 def judge_runs(qrels: Qrels, documents: Run, metric: Metric, convention: Convention, threads: int | None) -> JudgedRuns:
-    """
-    Join the documents of all runs with the judgments.
-
-    Parameters
-    ----------
-    documents : Run
-        The documents of all runs. Its scores are ignored.
-    convention : Convention
-        The convention for judgments with ids.
-    """
+    """Join the documents of all runs, whose scores are ignored, with the judgments. The convention is for ids."""
     _check_metric(metric, convention)
     rows = np.arange(len(documents), dtype="f8")
     joined: Any = join_tables(qrels, replace_scores(documents, rows), convention, threads)

@@ -54,22 +54,10 @@ def search_line(judged: JudgedRuns, x: Array, y: Array, *, threads: int | None =
     """
     Return the metric of each query for the scores ``w * x + (1 - w) * y`` of all weights w between 0 and 1.
 
-    Memory is bounded, except for the steps of the result. Values are those of the engine for the hits of each ranking.
-    Rankings are those of the lines without rounding: see `StepFunction` for where the engine has others.
-
-    Parameters
-    ----------
-    judged : JudgedRuns
-        The documents with their judgments.
-    x, y : (n_documents,) float64 arrays
-        Scores of the documents, the parts of both lists in the fusion.
-    threads : int, optional
-        The number of threads. It changes no bit.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If a query has a value at some weights only.
+    `x` and `y` are (n_documents,) float64, the parts of both lists in the fusion. Memory is bounded, except for the
+    steps of the result. Values are those of the engine for the hits of each ranking. Rankings are those of the lines
+    without rounding: see `StepFunction` for where the engine has others. The number of threads changes no bit. A query
+    that has a value at some weights only is an error.
     """
     inputs = _make_inputs(judged, x, y)
     n_threads = check_threads(threads)

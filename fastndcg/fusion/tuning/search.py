@@ -93,20 +93,7 @@ class GridPoint:
     """
     A method with fixed parameters, for the judged documents of joined runs.
 
-    Attributes
-    ----------
-    applied : AppliedMethod
-        The method.
-    judged : JudgedRuns
-        The documents with their judgments.
-    is_weighted : bool
-        Whether the method takes weights.
-    n_runs : int
-        The number of runs.
-    threads : int
-        The number of threads.
-    steps : StepFunction or None
-        The step function of a linear fusion of two runs, made by the first search.
+    `steps` is the step function of a linear fusion of two runs, which the first search makes.
     """
 
     def __init__(
@@ -143,14 +130,7 @@ class GridPoint:
         return np.nan_to_num(points)
 
     def fuse(self, weights: Array | None) -> Array:
-        """
-        Return the fused score of each document, the same as `fuse` gives.
-
-        Parameters
-        ----------
-        weights : (n_runs,) array or None
-            The weight of each run. None: 1 each.
-        """
+        """Return the fused score of each document, the same as `fuse` gives. Without weights each run has 1."""
         applied, joined = self.applied, self._store.joined
         if applied.compares_ranks:
             return applied.count_majorities(joined, weights)[self._rows]

@@ -45,21 +45,12 @@ class StepFunction:
     a weight at which two fused scores are equal. Where two fused scores differ by their rounding alone, which is within
     1e-6 of a crossing, of 0 and of 1, and wherever two documents have nearly the same scores in both lists, the engine
     may rank them otherwise.
-
-    Attributes
-    ----------
-    starts, values : (n_steps,) float64 arrays
-        Where each value begins, query after query, and the value. The first step of a query begins at 0.
-    offsets : (n_queries + 1,) int64 array
-        Query q owns steps ``offsets[q]`` up to ``offsets[q + 1]``.
-    sign : int
-        1 if higher values are better, else -1.
     """
 
-    starts: Array
-    values: Array
-    offsets: Array
-    sign: int = 1
+    starts: Array  # (n_steps,) float64: where each value begins, query after query, the first one of a query at 0
+    values: Array  # (n_steps,) float64
+    offsets: Array  # (n_queries + 1,) int64: query q owns steps offsets[q] up to offsets[q + 1]
+    sign: int = 1  # -1 if lower values are better
     # the steps of all queries in the order of the weight, made when they are first used
     _sorted: list[tuple[Array, Array, Array]] = field(default_factory=list, repr=False, compare=False)
 
@@ -83,12 +74,7 @@ class StepFunction:
         """
         Return the interval of weights with the best mean over the queries of each set of folds that have a value.
 
-        Parameters
-        ----------
-        folds : (n_queries,) int32 array
-            The fold of each query.
-        sets : (n_sets, n_folds) uint8 array
-            1 for the folds of a set.
+        `folds` has the fold of each query, int32, and `sets` is (n_sets, n_folds) uint8, 1 for the folds of a set.
         """
         weights, queries, values = self.sort()
         first = self.sign * self.first_values
@@ -120,19 +106,7 @@ class StepFunction:
         return starts[:n].copy(), sums[:n] / n_defined
 
     def look_up(self, points: Array) -> Array:
-        """
-        Return the value of each query at some weights.
-
-        Parameters
-        ----------
-        points : (n_points,) float64 array
-            Weights in rising order.
-
-        Returns
-        -------
-        (n_queries, n_points) float64 array
-            The values.
-        """
+        """Return the value of each query at some weights in rising order: (n_queries, n_points)."""
         out = np.empty((len(self.offsets) - 1, len(points)))
         load_kernels("fusion.step_sums").look_up(self.starts, self.values, self.offsets, points, out)
         return out
@@ -260,12 +234,7 @@ def compute_standard_errors(values: Array, clusters: Array | None) -> Array:
     """
     Return the standard error of the mean of each column, from the sums of clusters if there are any.
 
-    Parameters
-    ----------
-    values : (n_queries, n_columns) float64 array
-        Values without NaN.
-    clusters : (n_queries,) array or None
-        The cluster of each query.
+    `values` are (n_queries, n_columns) float64 without NaN, and `clusters` has the cluster of each query.
     """
     rest = values - values.mean(axis=0)
     if clusters is not None:

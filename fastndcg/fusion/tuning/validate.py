@@ -38,31 +38,16 @@ class PointOutcome(NamedTuple):
 
 class Validation(NamedTuple):
     """
-    The outcome of a cross-validation.
+    The outcome of a cross-validation. Values are (n_queries,) float64, means over all repeats.
 
-    Attributes
-    ----------
-    values : (n_queries,) float64 array
-        The held-out value of each query, the mean over all repeats.
-    grid_values : list of (n_queries,) float64 arrays
-        The held-out values of each method alone, whose parameters the other folds choose.
-    best : int
-        The grid that all queries choose.
-    chosen : list of Chosen
-        What all queries choose of each grid. No held-out value depends on it.
-    outcomes : list of FoldOutcome
-        The choice for each fold.
-    points : list of PointOutcome
-        Each point of each grid.
-    equal_values : (n_queries,) float64 array or None
-        The held-out values of equal weights, with the method and parameters that the other folds choose. None if no
-        fold chooses a method with weights.
+    `equal_values` are held-out values of equal weights, with the method and parameters that the other folds choose,
+    None if no fold chooses a method with weights.
     """
 
-    values: Array
-    grid_values: list[Array]
-    best: int
-    chosen: list[Chosen]
+    values: Array  # held out
+    grid_values: list[Array]  # held-out values of each method alone, whose parameters the other folds choose
+    best: int  # the grid that all queries choose
+    chosen: list[Chosen]  # what all queries choose of each grid: no held-out value depends on it
     outcomes: list[FoldOutcome]
     points: list[PointOutcome]
     equal_values: Array | None
@@ -73,12 +58,7 @@ def cross_validate(grids: Sequence[MethodGrid], training: TrainingSets, plan: Fo
     Tune on all folds but one, for each fold, and evaluate the fold that was left out.
 
     If there are several methods, the choice among them is part of the tuning: it compares values of folds that were
-    left out within the training folds.
-
-    Parameters
-    ----------
-    training : TrainingSets
-        The folds and sets of it are replaced.
+    left out within the training folds. The folds and sets of `training` are replaced.
     """
     sign = grids[0].points[0].judged.sign
     n_queries = grids[0].points[0].judged.n_queries
