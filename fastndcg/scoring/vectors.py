@@ -59,10 +59,7 @@ def read_vectors(values: Any, name: str) -> Array:
             f"`{name}` must be an array of vectors, one per row, but is {shorten(values)} of type "
             f"{type(values).__name__}. Give an array of shape (n, d)"
         )
-    if vectors.ndim != 2 or not vectors.shape[1]:
-        raise InvalidInputError(
-            f"`{name}` must have one row per vector and a column or more, but its shape is {vectors.shape}"
-        )
+    check_shape(vectors, name)
     if isinstance(values, list | tuple) and vectors.dtype.kind in "iu":
         vectors = vectors.astype("f8")
     if vectors.dtype.name not in OPERANDS:
@@ -70,8 +67,6 @@ def read_vectors(values: Any, name: str) -> Array:
         if vectors.dtype.kind == "V":  # how NumPy writes bfloat16 to a file
             remedy = f"For bfloat16 from a file take {name}.view(ml_dtypes.bfloat16)"
         raise InvalidTypeError(f"`{name}` must be of dtype {', '.join(OPERANDS)}, but is {vectors.dtype}. {remedy}")
-    if len(vectors) > MAX_RANK:
-        raise InvalidInputError(f"`{name}` must have at most {MAX_RANK} rows, but has {len(vectors)}")
     return vectors if isinstance(vectors, FileRows) else vectors.view(np.ndarray)  # type: ignore[return-value]
 
 
@@ -79,17 +74,22 @@ def read_tensor(values: Any, name: str) -> Any:
     """Return vectors as a tensor with a row for each, without gradients and without a copy."""
     if str(values.layout) != "torch.strided":
         raise InvalidTypeError(f"`{name}` must be a dense tensor, but its layout is {values.layout}. Take to_dense()")
-    if values.ndim != 2 or not values.shape[1]:
-        raise InvalidInputError(
-            f"`{name}` must have one row per vector and a column or more, but its shape is {tuple(values.shape)}"
-        )
+    check_shape(values, name)
     if name_dtype(values) not in OPERANDS:
         raise InvalidTypeError(
             f"`{name}` must be of dtype {', '.join(OPERANDS)}, but is {values.dtype}. Take {name}.float()"
         )
-    if len(values) > MAX_RANK:
-        raise InvalidInputError(f"`{name}` must have at most {MAX_RANK} rows, but has {len(values)}")
     return values.detach()
+
+
+def check_shape(vectors: Any, name: str) -> None:
+    """Raise for an array or a tensor that has no columns or too many rows."""
+    if vectors.ndim != 2 or not vectors.shape[1]:
+        raise InvalidInputError(
+            f"`{name}` must have one row per vector and a column or more, but its shape is {tuple(vectors.shape)}"
+        )
+    if len(vectors) > MAX_RANK:
+        raise InvalidInputError(f"`{name}` must have at most {MAX_RANK} rows, but has {len(vectors)}")
 
 
 def read_biases(values: Any, name: str, n: int) -> Array | None:

@@ -576,27 +576,9 @@ def format_weights(weights: Mapping[str, float] | None) -> str:
 
 def _make_row(row: Row) -> TuningRow:
     """Return the row of a comparison with the tuned fusion as baseline, with gains in place of differences."""
-    return TuningRow(
-        row.system,
-        row.n,
-        row.mean,
-        row.low,
-        row.high,
-        _negate(row.difference),
-        _negate(row.difference_high),
-        _negate(row.difference_low),
-        row.p,
-        row.p_corrected,
-        row.significant,
-        row.losses,
-        row.ties,
-        row.wins,
-    )
-
-
-def _negate(number: float) -> float:
-    """Return a number with the other sign, 0 without a sign."""
-    return 0.0 - number
+    gains = (0.0 - difference for difference in (row.difference, row.difference_high, row.difference_low))  # no -0.0
+    tests = row.p, row.p_corrected, row.significant, row.losses, row.ties, row.wins
+    return TuningRow(row.system, row.n, row.mean, row.low, row.high, *gains, *tests)
 
 
 def _format_gain(row: TuningRow) -> str:

@@ -100,6 +100,7 @@ class GridPoint:
         self, applied: AppliedMethod, judged: JudgedRuns, store: PointStore, rows: Array, threads: int
     ) -> None:
         self.applied = applied
+        self.text = str(applied.method)
         self.judged = judged
         self.is_weighted = applied.record.is_weighted
         self.n_runs = len(store.joined.names)

@@ -131,15 +131,10 @@ def tune_fusion(
     {'RR': 1.0}
     """
     options = TuningOptions(
-        _read_metric(metric),
-        parse_convention(convention),
-        parse_fusion_convention(fusion_convention),
-        check_absent(absent),
-        None if depth is None else check_whole_number(depth, "depth", 1),
-        columns,
-        threads,
+        _read_metric(metric), parse_convention(convention), parse_fusion_convention(fusion_convention),
+        check_absent(absent), None if depth is None else check_whole_number(depth, "depth", 1), threads,
         check_threads(threads),
-    )
+    )  # fmt: skip
     with use_progress(progress):
         truth = _read_qrels(qrels, Options(columns=columns, threads=threads))
         named_runs = read_runs(runs, Options(columns=columns, threads=threads))
@@ -163,7 +158,6 @@ class TuningOptions(NamedTuple):
     fusion_convention: FusionConvention
     absent: str | None
     depth: int | None
-    columns: Mapping[str, str | Mapping[str, str]] | None
     threads: int | None
     n_threads: int
 
@@ -244,13 +238,9 @@ def _make_curves(
 
 
 def _make_result(
-    inputs: TuningInputs,
-    grids: Sequence[MethodGrid],
-    validation: Validation,
-    plan: FoldPlan,
-    curves: tuple[FusionCurve, ...],
-    seed: int,
-) -> TunedFusion:
+    inputs: TuningInputs, grids: Sequence[MethodGrid], validation: Validation, plan: FoldPlan,
+    curves: tuple[FusionCurve, ...], seed: int,
+) -> TunedFusion:  # fmt: skip
     names = inputs.joined.names
     ids = inputs.judged.query_ids
     point, best = validation.chosen[validation.best]
@@ -258,38 +248,31 @@ def _make_result(
     clusters = None if plan.clusters is None else dict(zip(ids.tolist(), plan.clusters.tolist(), strict=True))
     options = inputs.options
     return TunedFusion(
-        BestFusion(str(grid.points[point].applied.method), name_weights(names, best.weights), best.interval, best.mean),
+        BestFusion(grid.points[point].text, name_weights(names, best.weights), best.interval, best.mean),
         _make_results(inputs, validation.values),
         _evaluate_baselines(inputs, validation.equal_values),
-        method_rows=_make_method_rows(grids, validation, names),
+        method_rows=tuple(
+            MethodRow(grid.text, mean(values), grid.points[own.point].text, name_weights(names, own.best.weights))
+            for grid, values, own in zip(grids, validation.grid_values, validation.chosen, strict=True)
+        ),
         fold_rows=_make_fold_rows(grids, validation, names),
         grid_rows=_make_grid_rows(grids, validation, names, plan),
         picture=_make_picture(grids, validation),
         curves=curves,
         origin=Origin(
-            names,
-            options.depth,
-            options.absent,
-            options.fusion_convention,
-            (*note_on_grid(grid, point), *plan.notes, *inputs.notes),
-            seed,
-            clusters,
-            options.threads,
+            names, options.depth, options.absent, options.fusion_convention,
+            (*note_on_grid(grid, point), *plan.notes, *inputs.notes), seed, clusters, options.threads,
         ),
-    )
+    )  # fmt: skip
 
 
 def _make_results(inputs: TuningInputs, values: Array) -> Results:
     """Return values of each query as results."""
     judged = inputs.judged
     return Results(
-        values[:, None].copy(),
-        (judged.metric,),
-        judged.rankings.query_ids,
-        inputs.options.convention,
-        n_missing_in_run=judged.n_missing_in_run,
-        n_missing_in_qrels=judged.n_missing_in_qrels,
-    )
+        values[:, None].copy(), (judged.metric,), judged.rankings.query_ids, inputs.options.convention,
+        n_missing_in_run=judged.n_missing_in_run, n_missing_in_qrels=judged.n_missing_in_qrels,
+    )  # fmt: skip
 
 
 def _evaluate_baselines(inputs: TuningInputs, equal_values: Array | None) -> dict[str, Results]:
@@ -308,20 +291,6 @@ def _evaluate_baselines(inputs: TuningInputs, equal_values: Array | None) -> dic
     return baselines
 
 
-def _make_method_rows(
-    grids: Sequence[MethodGrid], validation: Validation, names: tuple[str, ...]
-) -> tuple[MethodRow, ...]:
-    return tuple(
-        MethodRow(
-            grid.text,
-            mean(values),
-            str(grid.points[chosen.point].applied.method),
-            name_weights(names, chosen.best.weights),
-        )
-        for grid, values, chosen in zip(grids, validation.grid_values, validation.chosen, strict=True)
-    )
-
-
 def _make_grid_rows(
     grids: Sequence[MethodGrid], validation: Validation, names: tuple[str, ...], plan: FoldPlan
 ) -> tuple[GridRow, ...]:
@@ -331,7 +300,7 @@ def _make_grid_rows(
     best = next(mean(outcome.held_out) for outcome in validation.points if outcome[:2] == chosen)
     return tuple(
         GridRow(
-            str(grids[outcome.grid].points[outcome.point].applied.method),
+            grids[outcome.grid].points[outcome.point].text,
             name_weights(names, outcome.best.weights),
             mean(outcome.values),
             float(compute_standard_errors(outcome.values[is_defined, None], clusters)[0]),
@@ -359,7 +328,7 @@ def _make_fold_rows(grids: Sequence[MethodGrid], validation: Validation, names: 
             outcome.repeat,
             outcome.fold,
             int(np.count_nonzero(~np.isnan(outcome.values))),
-            str(grids[outcome.grid].points[outcome.chosen.point].applied.method),
+            grids[outcome.grid].points[outcome.chosen.point].text,
             name_weights(names, outcome.chosen.best.weights),
             outcome.chosen.best.mean,
             mean(outcome.values),
