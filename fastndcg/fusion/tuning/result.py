@@ -576,9 +576,10 @@ def format_weights(weights: Mapping[str, float] | None) -> str:
 
 def _make_row(row: Row) -> TuningRow:
     """Return the row of a comparison with the tuned fusion as baseline, with gains in place of differences."""
-    gains = (0.0 - difference for difference in (row.difference, row.difference_high, row.difference_low))  # no -0.0
-    tests = row.p, row.p_corrected, row.significant, row.losses, row.ties, row.wins
-    return TuningRow(row.system, row.n, row.mean, row.low, row.high, *gains, *tests)
+    return TuningRow(
+        row.system, row.n, row.mean, row.low, row.high, 0.0 - row.difference, 0.0 - row.difference_high,
+        0.0 - row.difference_low, row.p, row.p_corrected, row.significant, row.losses, row.ties, row.wins,
+    )  # fmt: skip  # 0.0 - x has no -0.0
 
 
 def _format_gain(row: TuningRow) -> str:
