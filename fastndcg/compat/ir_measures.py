@@ -151,18 +151,7 @@ class Evaluator:
     Judgments and measures that are prepared once for many runs.
 
     A query that a run lacks has the default value of each measure, and none of Accuracy.
-
-    Parameters
-    ----------
-    measures : iterable of ir_measures' measures
-        Such as ``[nDCG @ 10, AP]``.
-    qrels : DataFrame, dict of dict, path, or iterable of named tuples
-        Judgments in any form that ir_measures reads.
-
-    Raises
-    ------
-    UnknownMetricError
-        If the catalogue lacks a measure.
+    Measures are those of ir_measures, such as ``[nDCG @ 10, AP]``, and judgments have any form that it reads.
     """
 
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:

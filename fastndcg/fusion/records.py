@@ -27,52 +27,22 @@ EQUAL = "where all are equal, the convention's `equal_scores`"
 
 @dataclass(frozen=True, slots=True)
 class MethodRecord:
-    """
-    The description of one fusion method.
+    """The description of one fusion method."""
 
-    Attributes
-    ----------
-    name, title : str
-        Name in texts, and its meaning in words.
-    kernel : str
-        The kernel that combines the points of runs: see kernels/fusion/combine.py.
-    points : str
-        What a run gives to a document: 'scores', normalised, or points by rank: see `fastndcg.fusion.methods`.
-    formula, source, doi : str
-        How the fused score is computed, and its publication.
-    latex : str
-        The formula in LaTeX. The documentation has the list of symbols.
-    parameters : tuple of Parameter
-        What users may set in the method's text.
-    aliases : tuple of str
-        Other names that parse as this method.
-    peers : tuple of (str, str)
-        Other programs with their name of the method.
-    absent : {'zero', 'skip', 'own'}
-        What the definition says of documents that a run lacks: 0 points, no part in the formula, or points by the
-        method's rule.
-    is_weighted : bool
-        Whether the method takes weights.
-    is_linear : bool
-        Whether a fused score is the weighted sum of the points, or their weighted mean.
-    needs_training : bool
-        Whether the method needs judgments.
-    """
-
-    name: str
+    name: str  # in texts
     title: str
-    kernel: str
-    points: str
+    kernel: str  # that combines the points of runs: see kernels/fusion/combine.py
+    points: str  # that a run gives to a document: 'scores', normalised, or by rank: see `fastndcg.fusion.methods`
     formula: str
     source: str
-    latex: str
+    latex: str  # the formula; the documentation has the list of symbols
     doi: str = ""
     parameters: tuple[Parameter, ...] = ()
-    aliases: tuple[str, ...] = ()
-    peers: tuple[tuple[str, str], ...] = ()
-    absent: str = "skip"
+    aliases: tuple[str, ...] = ()  # other names that parse as this method
+    peers: tuple[tuple[str, str], ...] = ()  # other programs with their name of the method
+    absent: str = "skip"  # of a run that lacks a document: 'zero', 'skip' (no part) or 'own' (points by the rule)
     is_weighted: bool = False
-    is_linear: bool = False
+    is_linear: bool = False  # a fused score is the weighted sum of the points, or their weighted mean
     needs_training: bool = False
 
     @property
@@ -88,32 +58,17 @@ class MethodRecord:
 
 @dataclass(frozen=True, slots=True)
 class NormalizationRecord:
-    """
-    The description of one normalisation of the scores of a run and query.
-
-    Attributes
-    ----------
-    name, title, formula, source, latex : str
-        See `MethodRecord`.
-    kernel : str
-        The constant of kernels/fusion/points.py that selects the rule.
-    aliases : tuple of str
-        Other names in texts.
-    peers : tuple of (str, str)
-        Other programs with their name.
-    reads_ranks : bool
-        Whether ranks take the place of scores.
-    """
+    """The description of one normalisation of the scores of a run and query. See `MethodRecord`."""
 
     name: str
     title: str
-    kernel: str
+    kernel: str  # the constant of kernels/fusion/points.py that selects the rule
     formula: str
     latex: str
     source: str
     aliases: tuple[str, ...] = ()
     peers: tuple[tuple[str, str], ...] = ()
-    reads_ranks: bool = False
+    reads_ranks: bool = False  # ranks take the place of scores
 
     @property
     def names_elsewhere(self) -> tuple[str, ...]:

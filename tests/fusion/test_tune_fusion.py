@@ -502,7 +502,7 @@ def test_unknown_methods_and_wrong_runs_are_refused():
     with pytest.raises(InvalidTypeError, match=r"`qrels` must be judgments with ids, .* not NoneType"):
         fn.tune_fusion(None, runs, "ndcg@5")
     with pytest.raises(InvalidInputError, match="`run` must be the name of a tuned run, not 'zz'"):
-        tuned.find_curve("zz")
+        tuned._find_curve("zz")
     with pytest.raises(InvalidInputError, match=r"lacks 'run1'"):
         tuned.apply({"run0": runs["run0"]})
     with pytest.raises(InvalidInputError, match="Did you mean 'run1'"):

@@ -61,18 +61,7 @@ class Table(Picklable):
     Numbers of documents {query: {document: number}} with a name.
 
     Queries and documents are ordered when someone looks at them, because the order costs more than many evaluations.
-
-    Parameters
-    ----------
-    rows : dict of dict, optional
-        The numbers, which are copied.
-    name : str, optional
-        The name of the table.
-
-    Attributes
-    ----------
-    sorted : bool
-        True if queries stand by id, and the documents of each query by falling number. False after `add_score`.
+    `rows` are copied. `sorted` is False after `add_score`: then queries and documents stand as they were added.
     """
 
     kind: ClassVar[type[int] | type[float]]

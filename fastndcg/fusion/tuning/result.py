@@ -470,27 +470,10 @@ class TunedFusion(Picklable, Exportable):
         """
         from fastndcg.reports.fusion_plot import draw_fusion_curve
 
-        return draw_fusion_curve(self, self.find_curve(run), axes)
+        return draw_fusion_curve(self, self._find_curve(run), axes)
 
-    def find_curve(self, run: str | None = None) -> FusionCurve:
-        """
-        Return the curve of the weight of a run.
-
-        Parameters
-        ----------
-        run : str, optional
-            The name of the run. By default the first.
-
-        Returns
-        -------
-        FusionCurve
-            The curve.
-
-        Raises
-        ------
-        InvalidInputError
-            If there is no such curve.
-        """
+    def _find_curve(self, run: str | None) -> FusionCurve:
+        """Return the curve of the weight of a run, by default the first. Raise if there is none."""
         for curve in self.curves:
             if run in (None, curve.run):
                 return curve
