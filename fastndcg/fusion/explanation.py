@@ -64,14 +64,7 @@ def explain_fusion(inputs: FusionInputs, fused: Run, query: Any, document: Any) 
     weights = np.ones(len(inputs.names)) if inputs.weights is None else inputs.weights
     values, points = _find_points(joined, applied, weights, inputs.weights, d)
     rows = [
-        FusionShare(
-            name,
-            None if rank == 0 else rank + (size - 1) / 2,
-            None if rank == 0 else score,
-            value,
-            weight,
-            own,
-        )
+        FusionShare(name, rank + (size - 1) / 2 if rank else None, score if rank else None, value, weight, own)
         for name, rank, size, score, weight, value, own in zip(
             inputs.names, ranks, ties, joined.scores[:, d].tolist(), weights.tolist(), values, points, strict=True
         )

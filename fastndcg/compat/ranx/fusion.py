@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -30,18 +31,9 @@ TABLES = {
     "bayesfuse": "log_odds", "mapfuse": "map_scores", "probfuse": "probs", "segfuse": "probs", "slidefuse": "probs",
     "posfuse": "probs",
 }  # fmt: skip
-NAMES = {
-    "min": "comb_min",
-    "max": "comb_max",
-    "med": "comb_med",
-    "sum": "comb_sum",
-    "anz": "comb_anz",
-    "mnz": "comb_mnz",
-    "gmnz": "comb_gmnz",
-    "wsum": "weighted_sum",
-    "w_bordafuse": "weighted_bordafuse",
-    "w_condorcet": "weighted_condorcet",
-}
+NAMES = {name: f"comb_{name}" for name in ("min", "max", "med", "sum", "anz", "mnz", "gmnz")} | {
+    "wsum": "weighted_sum", "w_bordafuse": "weighted_bordafuse", "w_condorcet": "weighted_condorcet",
+}  # fmt: skip
 REQUIREMENTS = {
     **dict.fromkeys(("wsum", "mixed", "wmnz", "w_bordafuse", "w_condorcet"), ("weights",)),
     **{method: (table,) for method, table in TABLES.items()},
@@ -196,6 +188,7 @@ def optimize_fusion(
     return best, report
 
 
+@dataclass(repr=False, eq=False)
 class OptimizationReport:
     """
     The value of each point of a grid. See `ranx.data_structures.OptimizationReport`.
@@ -223,21 +216,12 @@ class OptimizationReport:
     20  0.750 *
     """
 
-    def __init__(
-        self,
-        method: str,
-        configs: list[str],
-        results: list[float],
-        metric: str,
-        rounding_digits: int = 3,
-        show_percentages: bool = False,
-    ) -> None:
-        self.method = method
-        self.configs = configs
-        self.results = results
-        self.metric = metric
-        self.rounding_digits = rounding_digits
-        self.show_percentages = show_percentages
+    method: str
+    configs: list[str]
+    results: list[float]
+    metric: str
+    rounding_digits: int = 3
+    show_percentages: bool = False
 
     def __str__(self) -> str:
         percent = bool(self.show_percentages)
