@@ -1,4 +1,4 @@
-"""Agreement of rankings, and metrics beyond accuracy, against SciPy, NumPy and pandas."""
+"""Agreement of rankings, metrics beyond accuracy and of text spans, against SciPy, NumPy, pandas and Python."""
 
 import numpy as np
 import pytest
@@ -35,6 +35,36 @@ def test_agreement(race, metric, ties):
         return [function(x, y).statistic for x, y in zip(first, second, strict=True)]
 
     race(lambda: fn.agreement(first, second, metric)[metric], equals(loop()), peers={"SciPy": loop})
+
+
+def test_spans(race):
+    """Time IoU of ten chunks of each query and two gold spans, against sorted spans in a loop of Python."""
+    n_queries = race.size(200_000, 200)
+    rng = np.random.default_rng(4)
+    starts = {"gold": rng.permuted(np.tile(np.arange(0, 4000, 250), (n_queries, 1)), axis=1)[:, :2],
+              "chunks": rng.integers(0, 4000, (n_queries, 10))}  # fmt: skip
+    gold, chunks = (
+        {"query": np.repeat(np.arange(n_queries), own.shape[1]), "document": np.zeros(own.size, int),
+         "start": own.ravel(), "end": own.ravel() + length}
+        for own, length in zip(starts.values(), (200, 400), strict=True)
+    )  # fmt: skip
+
+    def unite(spans):
+        total, end = 0, 0
+        for start, stop in sorted(spans):
+            total += max(stop - max(start, end), 0)
+            end = max(end, stop)
+        return total
+
+    def loop():
+        values = []
+        for wanted, found in zip(starts["gold"].tolist(), starts["chunks"].tolist(), strict=True):
+            gold_spans, chunk_spans = [(s, s + 200) for s in wanted], [(s, s + 400) for s in found]
+            union = unite(gold_spans + chunk_spans)
+            values.append((unite(gold_spans) + unite(chunk_spans) - union) / union)
+        return values
+
+    race(lambda: fn.evaluate_spans(gold, chunks, "span_iou@10")["span_iou@10"], equals(loop()), peers={"Python": loop})
 
 
 def make_item_data():

@@ -97,6 +97,7 @@ GUIDES = {  # of the pages of the API, by names: each links its guide
     "guides/recommendations": "Interactions Recommendations beyond_accuracy BeyondAccuracy",
     "guides/embeddings": "Embeddings Scorer TopItems Factors",
     "guides/diversity": "DiversityQrels Patterns",
+    "guides/spans": "evaluate_spans SpanResults",
     "guides/agreement": "agreement Agreement",
     "guides/streaming_and_memory": "StreamingEvaluator PartialSums",
     "guides/compilation": "warmup show_versions Warmup",

@@ -57,6 +57,7 @@ _PUBLIC = {
     "results.results": ["Results"],
     "scoring.embeddings": ["Embeddings"],
     "scoring.scorer": ["Scorer"],
+    "span_retrieval": ["SpanResults", "evaluate_spans"],
     "scoring.top_items": ["TopItems"],
     "statistics.compare": ["compare"],
     "statistics.comparison": ["Comparison"],

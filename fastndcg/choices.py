@@ -25,9 +25,9 @@ IntervalMethod: TypeAlias = Literal["auto", "t", "percentile"]
 PartInterval: TypeAlias = Literal["auto", "t"]
 MetricFamily: TypeAlias = Literal[
     "gains", "counts", "first_relevant", "cascades", "pairs", "judgments", "subtopics", "agreement", "beyond_accuracy",
-    "custom"
+    "spans", "custom"
 ]  # fmt: skip
-MetricFunction: TypeAlias = Literal["evaluate", "agreement", "beyond_accuracy"]
+MetricFunction: TypeAlias = Literal["evaluate", "agreement", "beyond_accuracy", "evaluate_spans"]
 MissingTruth: TypeAlias = Literal["raise", "skip", "unretrieved"]
 PlotKind: TypeAlias = Literal["forest", "curve", "histogram"]
 RanxQrelsKind: TypeAlias = Literal["json", "trec", "gz", "parquet"]
@@ -35,6 +35,7 @@ RanxRunKind: TypeAlias = Literal["json", "trec", "lz4", "gz", "parquet"]
 RanxTest: TypeAlias = Literal["student", "fisher", "tukey"]
 RepeatedItems: TypeAlias = Literal["raise", "once"]
 Similarity: TypeAlias = Literal["dot", "cosine", "euclidean", "hamming"]
+SpanOverlap: TypeAlias = Literal["union", "counted"]
 ResponseMethod: TypeAlias = Literal["predict", "predict_proba", "decision_function"]
 ResultRows: TypeAlias = Literal["pair", "query"]
 TestName: TypeAlias = Literal["randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "tukey"]

@@ -14,7 +14,7 @@ from fastndcg.named_conventions import KINDS, conventions
 from fastndcg.statistics.table import Column, Table
 
 CUSTOM = "custom"  # the family of registered metrics
-FUNCTIONS = ("evaluate", "agreement", "beyond_accuracy")
+FUNCTIONS = ("evaluate", "agreement", "beyond_accuracy", "evaluate_spans")
 NORMALIZATION = "normalization"  # the kind of normalisations of scores
 FUSION_KINDS = (*fusion_catalog.FAMILIES, NORMALIZATION)
 
@@ -79,7 +79,7 @@ def list_metrics(
         Words that the name, title, formula, aliases, source or names in other libraries contain, in any case.
     family : str, optional
         A family, such as 'gains', 'counts', 'subtopics', or 'custom' for registered metrics.
-    function : {'evaluate', 'agreement', 'beyond_accuracy'}, optional
+    function : {'evaluate', 'agreement', 'beyond_accuracy', 'evaluate_spans'}, optional
         The function that takes the metrics.
 
     Returns

@@ -93,6 +93,7 @@ def make_choices() -> str:
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.integrations.sklearn import RESPONSE_METHODS
     from fastndcg.metrics.families import AGGREGATES, FAMILIES
+    from fastndcg.metrics.families.spans import OVERLAP
     from fastndcg.named_conventions import CHOICES, KINDS, conventions
     from fastndcg.reports.plots import KINDS as KINDS_OF_PLOTS
     from fastndcg.results.pairs import COMPETITORS, ROWS
@@ -124,6 +125,7 @@ def make_choices() -> str:
         "RanxTest": TESTS_OF_RANX,
         "RepeatedItems": REPEATED,
         "Similarity": SIMILARITIES,
+        "SpanOverlap": OVERLAP.choices,
         "ResponseMethod": RESPONSE_METHODS,
         "ResultRows": ROWS,
         "TestName": settings.TESTS,

@@ -339,6 +339,7 @@ def list_result_objects():
         "Results": result,
         "Agreement": fn.agreement(runs["a"], runs["b"], "tau_b"),
         "BeyondAccuracy": fn.beyond_accuracy([[0, 1]], "coverage", catalogue=5),
+        "SpanResults": fn.evaluate_spans({"q": [("a", 0, 9)]}, {"q": [("a", 5, 9)]}, "span_iou"),
         "streaming": stream.result(),
         "PartialSums": stream.partial_sums(),
         "Comparison": compared,

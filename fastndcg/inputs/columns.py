@@ -45,6 +45,11 @@ NAMES = {
         "ranking ranked_ids ranked_list y_reco_list"
     ),
 }
+SPAN_NAMES = {  # of text, which other tables do not have
+    "start": "start start_index start_char char_start start_offset start_pos start_idx begin",
+    "end": "end end_index end_char char_end end_offset end_pos end_idx stop",
+    "weight": "weight weights",
+}
 ROLES = ("query", "document", "label", "score", "subtopic", "importance", "rank")  # that `columns` may name
 SIDES = ("truth", "predictions")
 # the table that has the role, of two
@@ -180,7 +185,7 @@ def _check_names(columns: Mapping[Any, Any]) -> None:
     if not all(isinstance(name, str) for name in columns.values()):
         raise InvalidTypeError(f"`columns` must map {', '.join(ROLES)} to names of columns, not {shorten(columns)}")
     for role in columns:
-        if role not in ROLES:
+        if role not in ROLES and role not in SPAN_NAMES:
             raise InvalidInputError(f"`columns` must have keys among {', '.join(ROLES)}, not {shorten(role)}")
 
 
@@ -214,7 +219,7 @@ def refuse_unknown(columns: Any, columns_by_argument: Mapping[str, tuple[str, ..
 def find_usual_names(role: str, names: Iterable[str], beside: Collection[str] = ()) -> list[str]:
     """Return the columns with usual names for a role: one if it is clear, none, or several."""
     if role not in ("query", "document"):
-        return _choose(_spell(NAMES[role]), names)
+        return _choose(_spell(NAMES[role] if role in NAMES else SPAN_NAMES[role]), names)
     spelled, all_letters = _spell(NAMES[role])
     usual = _choose_all(all_letters, names)
     if len(usual) < 2:

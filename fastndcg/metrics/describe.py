@@ -12,6 +12,7 @@ CALLS = {
     "evaluate": 'fn.evaluate(qrels, run, "{}").mean()',
     "agreement": 'fn.agreement(first, second, "{}").mean()',
     "beyond_accuracy": 'fn.beyond_accuracy(recommended, "{}"{}).mean()',
+    "evaluate_spans": 'fn.evaluate_spans(gold, chunks, "{}").mean()',
 }
 
 

@@ -48,7 +48,12 @@ AGGREGATED_NAMES: dict[str, tuple[AggregateName, str]] = {
 _AGGREGATED = re.compile(r"\s*+(\w++)\s*+\((.*)\)\s*+")
 _TREC_GEOMETRIC = "gm_"
 _WITH_NUMBER = re.compile(r"(.+?)(?:_at_?|_|)(\d+|k)", re.IGNORECASE)
-EXAMPLES = {"evaluate": "ndcg@10", "agreement": "tau_b", "beyond_accuracy": "coverage@10"}
+EXAMPLES = {
+    "evaluate": "ndcg@10",
+    "agreement": "tau_b",
+    "beyond_accuracy": "coverage@10",
+    "evaluate_spans": "span_recall@5",
+}
 
 
 class Aggregate(NamedTuple):

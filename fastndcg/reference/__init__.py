@@ -54,6 +54,7 @@ from fastndcg.reference.inputs import (
     list_run,
     list_scores,
 )
+from fastndcg.reference.spans import evaluate_spans as evaluate_spans
 from fastndcg.reference.tie_orders import Query, has_place, is_ranked, is_tied, list_orders, read_label, read_query
 from fastndcg.results.pairs import PairResults, check_pairs
 from fastndcg.results.results import Results

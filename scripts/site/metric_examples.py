@@ -22,6 +22,7 @@ INTRODUCTIONS = {
     "agreement": "Two rankings of five documents, by their scores. In `tied`, two documents of the second ranking have "
     "the same score.",
     "beyond_accuracy": "Three users have three recommended items each, of a catalogue of six.",
+    "evaluate_spans": "The gold text is 100 characters of one document and 50 of another. Chunks overlap.",
     "aggregates": "Four queries, whose relevant document is at rank 1, 2, 4 and nowhere.",
 }
 SETUPS = {
@@ -55,6 +56,11 @@ SETUPS = {
         "from scipy.sparse import csr_array",
         "liked = csr_array([[0, 1, 0, 0, 0, 0], [1, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 1]])",
     ],
+    "evaluate_spans": [
+        "import fastndcg as fn",
+        'gold = {"q": [("a.txt", 100, 200), ("b.txt", 0, 50)]}',
+        'chunks = {"q": [("a.txt", 50, 150), ("a.txt", 100, 250), ("c.txt", 0, 90), ("b.txt", 0, 100)]}',
+    ],
     "aggregates": [
         "import fastndcg as fn",
         "labels = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]]",
@@ -67,8 +73,16 @@ CALLS = {
     "subtopics": 'fn.evaluate(qrels, {scores}, "{metric}").mean()',
     "agreement": 'fn.agreement(first, {scores}, "{metric}").mean()',
     "beyond_accuracy": 'fn.beyond_accuracy(recommended, "{metric}"{needs}).mean()',
+    "evaluate_spans": 'fn.evaluate_spans(gold, chunks, "{metric}").mean()',
 }
-SCORES = {"labels": "scores", "judgments": "run", "subtopics": "run", "agreement": "second", "beyond_accuracy": ""}
+SCORES = {
+    "labels": "scores",
+    "judgments": "run",
+    "subtopics": "run",
+    "agreement": "second",
+    "beyond_accuracy": "",
+    "evaluate_spans": "",
+}
 NEEDS = {"popularity": "popularity=popularity", "liked": "liked=liked", "catalogue": "catalogue=6"}
 MORE_NEEDS = {"novelty": ", n_users=100", "ILD": ", vectors=vectors"}
 TEXTS = {  # of metrics that show more with these parameters and cutoffs

@@ -31,6 +31,7 @@ TITLES = {
     "subtopics": "Novelty and diversity",
     "agreement": "Agreement of two rankings",
     "beyond_accuracy": "Beyond accuracy",
+    "spans": "Text spans",
 }
 CUTOFF = "the number of ranks that count, 1 or more; all ranks if left out"
 PEER_NAME = re.compile(r"[^,:(]*(?:\([^()]*\))?")

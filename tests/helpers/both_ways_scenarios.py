@@ -32,6 +32,7 @@ def run_all(rng):
         compare,
         agree,
         look_beyond,
+        cover_text,
         read,
         recommend,
         score,
@@ -126,6 +127,13 @@ def look_beyond(rng):
                 recommended.astype(dtype), metrics, popularity=rng.integers(1, 20, 50), n_users=20,
                 vectors=rng.random((50, 4)), categories=rng.integers(0, 2, (50, 3)), liked=liked,
             )  # fmt: skip
+
+
+def cover_text(rng):
+    """Cover gold text by chunks, by every metric of spans."""
+    names = [name for name, record in OTHER_CATALOG.items() if record.function_name == "evaluate_spans"]
+    gold, chunks = ({q: [("a", s, s + 9) for s in rng.integers(0, 90, n).tolist()] for q in "pq"} for n in (3, 8))
+    fn.evaluate_spans(gold, chunks, [*names, "span_ndcg(ideal=chunks)@3"])
 
 
 def read(rng):

@@ -61,6 +61,7 @@ EXAMPLES = {
     "Plan": (lambda: fn.plan(0.02, from_=0.2), lambda one: one),
     "Agreement": (lambda: fn.agreement(LABELS, SCORES, "tau_b"), rows),
     "BeyondAccuracy": (lambda: fn.beyond_accuracy([[1, 2], [2, 3]], "coverage,gini", catalogue=5), rows),
+    "SpanResults": (lambda: fn.evaluate_spans({"q": [("a", 0, 9)]}, {"q": [("a", 5, 9)]}, "span_iou"), rows),
     "Comparison": (compared, lambda one: (str(one.table()), repr(one.rows), one.settings)),
     "Convention": (lambda: fn.conventions["trec_eval"].replace(ties="best"), lambda one: one),
     "DiversityQrels": (

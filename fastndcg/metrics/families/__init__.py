@@ -15,6 +15,7 @@ from fastndcg.metrics.families.record import Record as Record
 
 FAMILIES = (
     "gains", "counts", "first_relevant", "cascades", "pairs", "judgments", "subtopics", "agreement", "beyond_accuracy",
+    "spans",
 )  # fmt: skip
 
 _RECORDS: list[Record] = [

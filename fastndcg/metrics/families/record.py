@@ -135,7 +135,7 @@ class Record:
         Function of a custom metric.
     view : {'labels', 'judgments', 'subtopics'}
         What the metric reads: labels, labels and which documents are judged, or a label for each subtopic.
-    function_name : {'evaluate', 'agreement', 'beyond_accuracy'}
+    function_name : {'evaluate', 'agreement', 'beyond_accuracy', 'evaluate_spans'}
         The public function that takes the metric.
     needs : tuple of str
         Arguments of that function that the metric needs.

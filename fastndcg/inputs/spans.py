@@ -1,0 +1,226 @@
+"""Spans of text by query and document: gold text, and the chunks of a ranking, from dicts, frames and records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.columns import ColumnNames
+from fastndcg.inputs.dicts import snapshot
+from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, group, make_comparable
+from fastndcg.inputs.join import find_queries
+from fastndcg.inputs.messages import are_columns
+from fastndcg.rankings.validation import Array, read_only
+
+HIGHEST_END = 2**31 - 1  # of a span, so that a document and a place fit 62 bits
+FORM = "{query: [(document, start, end), …]}, a frame or records with columns query, document, start and end"
+SIDES = ("gold", "chunks")
+
+
+class Spans(NamedTuple):
+    """Spans in rows: the query, the document, the first character and the one after the last."""
+
+    queries: IdColumn
+    documents: IdColumn
+    starts: Array
+    ends: Array
+    weights: Array | None
+    order: Array | None  # of chunks in a query: lower is better
+
+
+class JoinedSpans(NamedTuple):
+    """
+    The gold spans of each query, which do not overlap, and its chunks in rank order.
+
+    Documents are numbers. Names are those of the parameters of kernels: see kernels/metrics/spans.py.
+    """
+
+    query_ids: Array
+    chunk_documents: Array
+    chunk_starts: Array
+    chunk_ends: Array
+    offsets: Array
+    gold_documents: Array
+    gold_starts: Array
+    gold_ends: Array
+    gold_weights: Array
+    gold_offsets: Array
+    n_missing_in_chunks: int
+    n_missing_in_gold: int
+
+
+def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
+    """Read gold spans and chunks, and join them by query, in the order of the gold. Overlapping gold is united."""
+    wanted, found = read_spans(gold, "gold", columns), read_spans(chunks, "chunks", columns)
+    groups = group(wanted.queries), group(found.queries)
+    names, others = wanted.queries.take(groups[0].firsts), found.queries.take(groups[1].firsts)
+    in_chunks = find_queries(names, others, SIDES)
+    if len(names) and len(others) and (in_chunks < 0).all():
+        raise InvalidInputError(
+            f"`gold` and `chunks` must have queries in common, but gold has {shorten(names.name(0))} and chunks have "
+            f"{shorten(others.name(0))}. Write ids alike"
+        )
+    in_gold = np.full(len(others), -1)
+    in_gold[in_chunks[in_chunks >= 0]] = np.flatnonzero(in_chunks >= 0)
+    documents, _ = concatenate_columns(
+        make_comparable(wanted.documents, found.documents, "documents", SIDES)
+    ).factorize()
+    n_gold = len(wanted.starts)
+    bounds = np.arange(len(names) + 1)
+    united = unite(wanted, number_rows(groups[0], np.arange(len(names))), documents[:n_gold])
+    queries = number_rows(groups[1], in_gold)
+    rows = np.lexsort((queries,) if found.order is None else (found.order, queries))
+    rows = rows[queries[rows] >= 0]
+    refuse_ties(found, queries, rows)
+    return JoinedSpans(
+        query_ids=names.names(),
+        chunk_documents=read_only(documents[n_gold:][rows]),
+        chunk_starts=read_only(found.starts[rows]),
+        chunk_ends=read_only(found.ends[rows]),
+        offsets=read_only(np.searchsorted(queries[rows], bounds)),
+        gold_documents=read_only(united.documents),
+        gold_starts=read_only(united.starts),
+        gold_ends=read_only(united.ends),
+        gold_weights=read_only(united.weights),
+        gold_offsets=read_only(np.searchsorted(united.queries, bounds)),
+        n_missing_in_chunks=int(np.count_nonzero(in_chunks < 0)),
+        n_missing_in_gold=int(np.count_nonzero(in_gold < 0)),
+    )
+
+
+def number_rows(groups: Groups, numbers: Array) -> Array:
+    """Return the number of each row's query."""
+    each = np.repeat(numbers, np.diff(groups.offsets))
+    if groups.rows is None:
+        return each
+    out = np.empty(len(each), "i8")
+    out[groups.rows] = each
+    return out
+
+
+class UnitedSpans(NamedTuple):
+    """Spans that do not overlap, by query, document and start."""
+
+    queries: Array
+    documents: Array
+    starts: Array
+    ends: Array
+    weights: Array
+
+
+def unite(gold: Spans, queries: Array, documents: Array) -> UnitedSpans:
+    """Return the gold spans, where those that overlap are one."""
+    order = np.lexsort((gold.starts, documents, queries))
+    queries, documents, starts, ends = (array[order] for array in (queries, documents, gold.starts, gold.ends))
+    weights = np.ones(len(order)) if gold.weights is None else gold.weights[order]
+    is_new = (np.diff(queries, prepend=-1) != 0) | (np.diff(documents, prepend=-1) != 0)
+    base = np.cumsum(is_new) * (HIGHEST_END + 1)  # so that ends of one document do not reach into the next
+    farthest = np.maximum.accumulate(ends + base)
+    is_first = is_new | (starts + base >= np.concatenate([[0], farthest[:-1]]))
+    firsts = np.flatnonzero(is_first)
+    weights_of_firsts = weights[firsts][np.cumsum(is_first) - 1]
+    differs = weights != weights_of_firsts
+    if differs.any():
+        row = int(np.argmax(differs))
+        raise InvalidInputError(
+            "`gold` must not have spans of different weights that overlap, but characters "
+            f"{starts[row]} to {ends[row]} of document {shorten(gold.documents.name(int(order[row])))} have weight "
+            f"{weights[row]:g} and {weights_of_firsts[row]:g}. Cut them"
+        )
+    lasts = np.append(firsts[1:], len(order)) - 1 if len(firsts) else firsts
+    return UnitedSpans(
+        queries[firsts], documents[firsts], starts[firsts], (farthest - base)[lasts], weights[firsts]
+    )  # fmt: skip
+
+
+def refuse_ties(chunks: Spans, queries: Array, rows: Array) -> None:
+    """Raise for two chunks of a query with one rank or score. `rows` are in rank order."""
+    if chunks.order is None:
+        return
+    same = (np.diff(queries[rows]) == 0) & (np.diff(chunks.order[rows]) == 0)
+    if same.any():
+        row = int(rows[int(np.argmax(same))])
+        raise InvalidInputError(
+            f"`chunks` must have different ranks or scores in a query, but two of query "
+            f"{shorten(chunks.queries.name(row))} have {abs(chunks.order[row]):g}. Give ranks, or rows in rank order "
+            "without scores"
+        )
+
+
+def read_spans(value: Any, name: str, columns: Any) -> Spans:
+    """Read the spans of one side."""
+    if isinstance(value, Mapping) and not are_columns(value):
+        return _read_dict(value, name)
+    if isinstance(value, list | tuple):
+        value = _list_columns(value, name)
+    frame = SpanFrame(value, ColumnNames.of(columns), name)
+    order = None
+    if name == "chunks":
+        role = next((role for role in ("rank", "score") if frame.has(role)), None)
+        order = None if role is None else frame.read_numbers(role) * (1.0 if role == "rank" else -1.0)
+        if order is not None and np.isnan(order).any():
+            raise InvalidInputError(
+                f"`chunks` must have no NaN as {role}, but row {int(np.argmax(np.isnan(order)))} has"
+            )
+    weights = frame.read_numbers("weight") if name == "gold" and frame.has("weight") else None
+    bounds = (frame.read_numbers("start"), frame.read_numbers("end"))
+    return _check(name, Spans(frame.read_ids("query"), frame.read_ids("document"), *bounds, weights, order))
+
+
+class SpanFrame(Frame):
+    """The columns of a frame by role, of which some are for spans alone."""
+
+    def _list_roles(self) -> list[str]:
+        return ["query", "document", "start", "end", "weight", "rank", "score"]
+
+
+def _list_columns(rows: Any, name: str) -> dict[str, list[Any]]:
+    """Return the columns of records."""
+    if not rows or not all(isinstance(row, Mapping) and row.keys() == rows[0].keys() for row in rows):
+        raise InvalidTypeError(f"`{name}` must be {FORM}, but is {shorten(rows)}")
+    return {key: [row[key] for row in rows] for key in rows[0]}
+
+
+def _read_dict(rows: Mapping[Any, Any], name: str) -> Spans:
+    """Read {query: [(document, start, end), …]}. Gold spans may have a weight, too."""
+    lengths = (3, 4) if name == "gold" else (3,)
+    flat: list[tuple[Any, ...]] = []
+    for query, spans in snapshot(rows, name).items():
+        if not isinstance(spans, list | tuple):
+            raise InvalidTypeError(f"`{name}` must be {FORM}, but query {shorten(query)} maps to {shorten(spans)}")
+        for span in spans:
+            if not isinstance(span, list | tuple) or len(span) not in lengths:
+                raise InvalidTypeError(f"`{name}` must be {FORM}, but query {shorten(query)} has {shorten(span)}")
+            flat.append((query, *span, *(1,) * (4 - len(span))))
+    fields = list(zip(*flat, strict=True)) or [()] * 5
+    numbers = [np.array(field) if field else np.zeros(0) for field in fields[2:]]
+    queries = IdColumn.of(list(fields[0]), f"ids of queries in {name}")
+    documents = IdColumn.of(list(fields[1]), f"ids of documents in {name}")
+    return _check(name, Spans(queries, documents, numbers[0], numbers[1], numbers[2] if name == "gold" else None, None))
+
+
+def _check(name: str, spans: Spans) -> Spans:
+    """Return spans with whole numbers from 0 on, and weights above 0."""
+    for what, values in (("start", spans.starts), ("end", spans.ends), ("weight", spans.weights)):
+        if values is not None and values.dtype.kind not in "iuf":
+            raise InvalidTypeError(f"`{name}` must have numbers as {what}, but their type is {values.dtype}")
+    starts, ends = (bounds.astype("f8") for bounds in (spans.starts, spans.ends))
+    wrong = ~((starts >= 0) & (starts < ends) & (ends <= HIGHEST_END) & (starts % 1 == 0) & (ends % 1 == 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(
+            f"`{name}` must have whole numbers 0 ≤ start < end ≤ {HIGHEST_END}, end the character after the last, but "
+            f"row {row} (query {shorten(spans.queries.name(row))}) is from {spans.starts[row]} to {spans.ends[row]}. "
+            "Give character offsets, and leave empty spans out"
+        )
+    weights = None if spans.weights is None else spans.weights.astype("f8")
+    if weights is not None and not ((weights > 0) & np.isfinite(weights)).all():
+        row = int(np.argmin((weights > 0) & np.isfinite(weights)))
+        raise InvalidInputError(
+            f"`{name}` must have finite weights above 0, but row {row} has {weights[row]:g}. Leave it out"
+        )
+    return spans._replace(starts=starts.astype("i8"), ends=ends.astype("i8"), weights=weights)

@@ -1,0 +1,194 @@
+"""Evaluate how much of the gold text the retrieved chunks cover: the function `evaluate_spans` and its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from fastndcg.choices import SpanOverlap
+from fastndcg.engine.discounts import make_discounts
+from fastndcg.engine.plan import describe_kernel
+from fastndcg.engine.spans import Span, cut_queries
+from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.inputs.spans import JoinedSpans, join_spans
+from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.named_conventions import conventions
+from fastndcg.rankings.validation import Array, read_only
+from fastndcg.results.results import Results
+from fastndcg.runtime.threads import check_threads, run_all
+
+CHUNK_SPANS = 1 << 14  # chunks of text whose coverage one kernel call computes
+SPANS = ("chunk_documents", "chunk_starts", "chunk_ends")
+GOLD = ("gold_documents", "gold_starts", "gold_ends", "gold_weights")
+
+
+def evaluate_spans(
+    gold: Any,
+    chunks: Any,
+    metrics: Metrics | None = None,
+    *,
+    overlap: SpanOverlap = "union",
+    columns: Mapping[str, str] | None = None,
+    threads: int | None = None,
+) -> SpanResults:
+    """
+    Evaluate how much of the gold text of each query the retrieved chunks cover, by character offsets.
+
+    Spans are half-open, from `start` up to the character before `end`, in any unit that both sides share. A cutoff k
+    counts chunks. Gold spans that overlap are one.
+
+    Parameters
+    ----------
+    gold : dict, frame or records
+        The text that answers each query: ``{query: [(document, start, end), …]}``, or columns of queries, documents,
+        starts and ends. A fourth field, or a column `weight`, is the weight of each character for span_ndcg, above 0.
+    chunks : dict, frame or records
+        The retrieved chunks in the same forms. Those of a dict are in rank order. A frame has ranks, scores that
+        differ, or rows in rank order.
+    metrics : str, Metric, or iterable of them
+        Such as "span_recall@5, span_precision@5, span_iou@5, span_ndcg@5".
+    overlap : {'union', 'counted'}, default 'union'
+        Whether characters of several chunks count once or each time, in precision and IoU. Chroma's evaluation of
+        chunking counts them each time.
+    columns : dict, optional
+        Names of columns that differ from the usual ones, such as ``{"document": "file", "start": "from"}``.
+    threads : int, optional
+        See `evaluate`.
+
+    Returns
+    -------
+    SpanResults
+        `Results` with one value a query of the gold and metric, 0 for queries without chunks.
+
+    Raises
+    ------
+    InvalidInputError
+        If a span is empty, starts before 0 or has fractions, or if ranks or scores of a query are equal.
+
+    Examples
+    --------
+    >>> gold = {"q1": [("a.txt", 100, 200)], "q2": [("b.txt", 0, 50)]}
+    >>> chunks = {"q1": [("a.txt", 50, 150), ("a.txt", 100, 250)], "q2": [("c.txt", 0, 90), ("b.txt", 0, 100)]}
+    >>> fn.evaluate_spans(gold, chunks, "span_recall@1, span_recall@2, span_precision@2, span_iou@2")
+    metric              mean  queries  undefined
+    span_recall@1     0.2500        2          0
+    span_recall@2     1.0000        2          0
+    span_precision@2  0.3816        2          0
+    span_iou@2        0.3816        2          0
+    """
+    if overlap not in ("union", "counted"):
+        raise InvalidInputError(f"`overlap` must be 'union' or 'counted', not {shorten(overlap)}.")
+    parsed = tuple(apply_overlap(metric, overlap) for metric in parse_metrics(metrics, "evaluate_spans"))
+    n_threads = check_threads(threads)
+    joined = join_spans(gold, chunks, columns)
+    return SpanResults(evaluate_joined(joined, parsed, n_threads), parsed, joined)
+
+
+class SpanResults(Results):
+    """
+    How much of the gold text retrieved chunks cover: `Results` with one row a query of the gold.
+
+    Any number of threads may use one at once.
+
+    `evaluate_spans` makes it.
+
+    Parameters
+    ----------
+    values : (n_queries, n_metrics) float64 array
+        NaN where a metric is undefined.
+    metrics : tuple of Metric
+        One a column.
+    joined : JoinedSpans
+        What was evaluated.
+
+    Examples
+    --------
+    >>> fn.evaluate_spans({"q": [("a", 0, 10)]}, {"q": [("a", 5, 10)]}, "span_recall")["span_recall"]
+    array([0.5])
+    """
+
+    __slots__ = ()
+
+    def __init__(self, values: Array, metrics: tuple[Metric, ...], joined: JoinedSpans) -> None:
+        super().__init__(
+            values, metrics, joined.query_ids, conventions["default"], n_missing_in_run=joined.n_missing_in_chunks,
+            n_missing_in_qrels=joined.n_missing_in_gold,
+        )  # fmt: skip
+
+    def _footer(self) -> list[str]:
+        lines = []
+        if self.n_missing_in_run:
+            lines.append(f"queries without chunks: {self.n_missing_in_run} (zero)")
+        if self.n_missing_in_qrels:
+            lines.append(f"queries without gold text: {self.n_missing_in_qrels} (skip)")
+        return [*lines, *self.notes]
+
+
+def apply_overlap(metric: Metric, overlap: str) -> Metric:
+    """Return a metric with the parameter `overlap`, if it has one that is not set."""
+    has_choice = any(parameter.name == "overlap" for parameter in metric.record.parameters)
+    return metric(overlap=overlap) if has_choice and "overlap" not in dict(metric.parameters) else metric
+
+
+def evaluate_joined(joined: JoinedSpans, metrics: tuple[Metric, ...], threads: int) -> Array:
+    """Return the values of each metric, one a query."""
+    values = np.empty((len(metrics), len(joined.query_ids)))
+    depth = max(MAX_RANK if metric.k is None else min(metric.k, MAX_RANK) for metric in metrics)
+    longest = max(int(np.diff(offsets).max(initial=0)) for offsets in (joined.offsets, joined.gold_offsets))
+    discounts = make_discounts("log2", max(longest, 1)).values
+    needs_greedy = any(metric.get("ideal") == "chunks" for metric in metrics)
+
+    def make_worker() -> Callable[[Span], None]:
+        def evaluate_chunk(span: Span) -> None:
+            inputs = cover_queries(joined, span, depth, needs_greedy=needs_greedy)
+            for metric, row in zip(metrics, values, strict=True):
+                call = describe_kernel(metric.record.kernel)
+                is_counted = metric.get("overlap") == "counted"
+                ideal = "chunks" if metric.get("ideal") == "chunks" else "gold"
+                own = {
+                    "k": MAX_RANK if metric.k is None else min(metric.k, MAX_RANK),
+                    "discounts": discounts,
+                    "chunk_chars": inputs["all_chars" if is_counted else "new_chars"],
+                    "ideal_weight": inputs.get(f"{ideal}_weight"),
+                    "ideal_offsets": inputs["offsets" if ideal == "chunks" else "gold_offsets"],
+                }
+                call.kernel(*call.bind(inputs | own), row[slice(*span)])
+
+        return evaluate_chunk
+
+    spans = cut_queries(joined.offsets + joined.gold_offsets, CHUNK_SPANS, threads)
+    run_all(spans, make_worker, min(threads, len(spans)))
+    return values.T
+
+
+def cover_queries(joined: JoinedSpans, span: Span, depth: int, *, needs_greedy: bool) -> dict[str, Any]:
+    """Return the inputs of kernels for a span of queries, with offsets from 0."""
+    kernels = load_kernels("metrics.spans")
+    offsets, gold_offsets = (own[span[0] : span[1] + 1] for own in (joined.offsets, joined.gold_offsets))
+    rows = {name: getattr(joined, name)[offsets[0] : offsets[-1]] for name in SPANS}
+    gold = {name: getattr(joined, name)[gold_offsets[0] : gold_offsets[-1]] for name in GOLD}
+    offsets, gold_offsets = read_only(offsets - offsets[0]), read_only(gold_offsets - gold_offsets[0])
+    n_chunks = int(offsets[-1])
+    new_chars, new_gold, new_weight, chunks_weight = np.zeros((4, n_chunks))
+    arguments = (*rows.values(), offsets, *gold.values(), gold_offsets, depth)
+    kernels.cover_spans(*arguments, new_chars, new_gold, new_weight)
+    if needs_greedy:
+        kernels.rank_greedily(*arguments, chunks_weight)
+    lengths = gold["gold_ends"] - gold["gold_starts"]
+    owners = np.repeat(np.arange(len(gold_offsets) - 1), np.diff(gold_offsets))
+    weights = lengths * gold["gold_weights"]
+    return {
+        "offsets": offsets,
+        "gold_offsets": gold_offsets,
+        "gold_chars": read_only(np.bincount(owners, lengths, minlength=len(gold_offsets) - 1)),
+        "gold_weight": read_only(weights[np.lexsort((-weights, owners))]),
+        "chunks_weight": read_only(chunks_weight),
+        "new_chars": read_only(new_chars),
+        "all_chars": read_only((rows["chunk_ends"] - rows["chunk_starts"]).astype("f8")),
+        "new_gold": read_only(new_gold),
+        "new_weight": read_only(new_weight),
+    }

@@ -1,0 +1,204 @@
+"""Metrics of text spans: by their definitions, by characters, and as chunking_evaluation computes them."""
+
+import json
+from math import log2, nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.metrics.families import OTHER_CATALOG
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "data/chunking_evaluation/spans.json").read_text(encoding="utf-8"))
+METRICS = [name for name, record in OTHER_CATALOG.items() if record.function_name == "evaluate_spans"]
+GOLD = {"q": [("a", 100, 200), ("b", 0, 50, 3)]}
+CHUNKS = {"q": [("a", 50, 150), ("a", 100, 250), ("c", 0, 90), ("b", 0, 100)]}
+IDEAL = 150 / log2(2) + 100 / log2(3)  # b has 50 characters of weight 3
+GREEDY = 150 / log2(2) + 100 / log2(3) + 0
+DEFINITIONS = {
+    "span_recall": [("span_recall@1", 50 / 150), ("span_recall@2", 100 / 150), ("span_recall", 1.0)],
+    "span_precision": [
+        ("span_precision@1", 50 / 100),
+        ("span_precision@2", 100 / 200),
+        ("span_precision(overlap=counted)@2", 100 / (100 + 150)),
+        ("span_precision", 150 / (200 + 90 + 100)),
+    ],
+    "span_iou": [
+        ("span_iou@1", 50 / (100 + 100)),
+        ("span_iou@2", 100 / (200 + 50)),
+        ("span_iou(overlap=counted)@2", 100 / (100 + 150 + 50)),
+        ("span_iou", 150 / (200 + 90 + 100)),
+    ],
+    "span_ndcg": [
+        ("span_ndcg@1", 50 / 150),
+        ("span_ndcg", (50 + 50 / log2(3) + 150 / log2(5)) / IDEAL),
+        ("span_ndcg(ideal=chunks)", (50 + 50 / log2(3) + 150 / log2(5)) / GREEDY),
+    ],
+}
+
+
+def test_every_metric_of_spans_has_its_arithmetic():
+    """No metric is without a definition here."""
+    assert list(DEFINITIONS) == METRICS
+
+
+def test_metrics_of_spans_equal_their_definitions():
+    """The kernels and the reference give the values of the arithmetic."""
+    for metric, expected in [case for cases in DEFINITIONS.values() for case in cases]:
+        assert fn.evaluate_spans(GOLD, CHUNKS, metric).values[0, 0] == pytest.approx(expected, rel=1e-14), metric
+        assert fn.reference.evaluate_spans(GOLD, CHUNKS, metric)[0, 0] == pytest.approx(expected, rel=1e-14), metric
+
+
+def test_queries_without_gold_or_chunks():
+    """A query without chunks is 0. One whose gold is an empty list is left out, as one of the chunks alone is."""
+    result = fn.evaluate_spans({"p": [("a", 0, 5)], "q": []} | GOLD, {"x": [("a", 0, 5)], **CHUNKS}, METRICS)
+    assert result.query_ids.tolist() == ["p", "q"]
+    assert result.values[0].tolist() == [0.0] * len(METRICS)
+    assert str(result).splitlines()[-2:] == ["queries without chunks: 1 (zero)", "queries without gold text: 1 (skip)"]
+
+
+def test_chroma_counts_what_overlap_counted_counts():
+    """chunking_evaluation's recall, precision and IoU of 60 drawn questions, in its own arithmetic."""
+    gold = {str(n): case["gold"] for n, case in enumerate(GOLDEN)}
+    for n, case in enumerate(GOLDEN):
+        metrics = [f"{name}@{case['k']}" for name in ("span_recall", "span_precision", "span_iou")]
+        own = {str(n): gold[str(n)]}
+        values = fn.evaluate_spans(own, {str(n): case["chunks"]}, metrics, overlap="counted").values[0]
+        assert values.tolist() == pytest.approx([case["recall"], case["precision"], case["iou"]], rel=1e-14), case
+    overlaps = [n for n, case in enumerate(GOLDEN) if count(case["chunks"][: case["k"]]) < length(case)]
+    assert len(overlaps) > 10, "the drawn chunks must overlap"
+
+
+def characters(spans):
+    """Return the characters of spans."""
+    return {(document, place) for document, start, end, *_ in spans for place in range(start, end)}
+
+
+def count(spans):
+    """Return the number of characters that some spans cover together."""
+    return len(characters(spans))
+
+
+def length(case):
+    """Return the number of characters of a case's first chunks, those of several counted each time."""
+    return sum(end - start for _, start, end in case["chunks"][: case["k"]])
+
+
+SPANS = st.lists(
+    st.tuples(st.sampled_from("ab"), st.integers(0, 12), st.integers(1, 6)).map(lambda s: (s[0], s[1], s[1] + s[2])),
+    max_size=5,
+)
+
+
+@strategies.examples(200)
+@given(data=st.data())
+def test_metrics_of_spans_equal_a_bitmap(data):
+    """Sets of characters in plain Python, for gold that overlaps, chunks that repeat, and any cutoff."""
+    queries = [f"q{n}" for n in range(data.draw(st.integers(1, 3)))]
+    gold = {query: data.draw(SPANS.filter(bool)) for query in queries}
+    chunks = {query: data.draw(SPANS) for query in queries}
+    k = data.draw(st.none() | st.integers(1, 6))
+    overlap = data.draw(st.sampled_from(["union", "counted"]))
+    texts = [f"{name}@{k}" if k else name for name in METRICS]
+
+    result = fn.evaluate_spans(gold, chunks, [*texts, f"span_ndcg(ideal=chunks){'' if k is None else f'@{k}'}"],
+                               overlap=overlap)  # fmt: skip
+
+    for q, query in enumerate(queries):
+        wanted, own = characters(gold[query]), chunks[query][:k]
+        n_found, n_covered = len(wanted & characters(own)), count(own)
+        n_chars = sum(end - start for _, start, end in own) if overlap == "counted" else n_covered
+        expected = [
+            n_found / len(wanted),
+            n_found / n_chars if n_chars else 0,
+            n_found / (n_chars + len(wanted) - n_found),
+        ]
+        assert result.values[q, :3].tolist() == pytest.approx(expected, rel=1e-14)
+        gains = [len((wanted & characters([chunk])) - characters(own[:i])) for i, chunk in enumerate(own)]
+        dcg = sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, 1))
+        assert (dcg == 0) == (result.values[q, 3] == 0) == (result.values[q, 4] == 0)
+    parsed = [str(metric) for metric in result.metrics]
+    reference = fn.reference.evaluate_spans(gold, chunks, parsed)
+    np.testing.assert_allclose(result.values, reference, rtol=1e-13)
+
+
+def test_greedy_order_scores_one():
+    """Chunks in greedy order have nDCG 1 by ideal=chunks. Adjacent chunks of one gold span have less by ideal=gold."""
+    gold, chunks = {"q": [("a", 0, 300)]}, {"q": [("a", 0, 150), ("a", 150, 250), ("a", 250, 300), ("b", 0, 9)]}
+    values = fn.evaluate_spans(gold, chunks, "span_ndcg(ideal=chunks), span_ndcg").values[0]
+    assert values.tolist() == [1.0, (150 + 100 / log2(3) + 50 / 2) / 300]
+
+
+def test_threads_change_no_bit(monkeypatch):
+    """Values of many queries are the same bytes in one piece, in many, and alone."""
+    random = np.random.default_rng(3)
+    starts = random.integers(0, 500, (300, 12))
+    chunks = {n: [("a", int(s), int(s) + 60) for s in row] for n, row in enumerate(starts)}
+    places = [random.permutation(9)[:3] * 50 for _ in range(300)]
+    weights = (0.1, 0.3, 2.0)
+    gold = {n: [("a", int(s), int(s) + 40, w) for s, w in zip(row, weights, strict=True)]
+            for n, row in enumerate(places)}  # fmt: skip
+    metrics = "span_recall@5, span_iou@5, span_ndcg@5, span_ndcg(ideal=chunks)@5"
+    expected = fn.evaluate_spans(gold, chunks, metrics, threads=1).values
+    monkeypatch.setattr("fastndcg.span_retrieval.CHUNK_SPANS", 50)
+    assert fn.evaluate_spans(gold, chunks, metrics, threads=3).values.tobytes() == expected.tobytes()
+    alone = fn.evaluate_spans({7: gold[7]}, {7: chunks[7]}, metrics).values
+    assert alone.tobytes() == expected[7:8].tobytes()
+
+
+def test_frames_records_and_dicts_agree():
+    """Columns with usual and with named names, ranks, scores, or rows in rank order."""
+    pd = pytest.importorskip("pandas")
+    metrics = "span_recall@2, span_ndcg"
+    expected = fn.evaluate_spans(GOLD, CHUNKS, metrics).values.tolist()
+    gold = [{"query_id": "q", "doc_id": d, "start_index": s, "end_index": e, "weight": w[0] if w else 1}
+            for d, s, e, *w in GOLD["q"]]  # fmt: skip
+    chunks = [{"query_id": "q", "doc_id": d, "start_index": s, "end_index": e, "rank": r, "score": 1.0 / r}
+              for r, (d, s, e) in enumerate(CHUNKS["q"], 1)]  # fmt: skip
+    assert fn.evaluate_spans(gold, chunks[::-1], metrics).values.tolist() == expected
+    frame = pd.DataFrame(chunks)
+    assert fn.evaluate_spans(pd.DataFrame(gold), frame.drop(columns="rank")[::-1], metrics).values.tolist() == expected
+    bare = frame.drop(columns=["rank", "score"]).rename(columns={"start_index": "from"})
+    columns = {"start": "from"}
+    named = pd.DataFrame(gold).rename(columns={"start_index": "from"})
+    assert fn.evaluate_spans(named, bare, metrics, columns=columns).values.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("gold", "chunks", "message"),
+    [
+        ([("a", 5, 5)], [], r"`gold` must have whole numbers 0 ≤ start < end .* row 0 \(query 'q'\) is from 5 to 5"),
+        ([("a", -1, 5)], [], "is from -1 to 5"),
+        ([("a", 0, 5)], [("a", 0, 2.5)], r"`chunks` must have whole numbers .* is from 0 to 2\.5"),
+        ([("a", 0, nan)], [], "is from 0 to nan"),
+        ([("a", 0, 5, 0)], [], "`gold` must have finite weights above 0, but row 0 has 0"),
+        ([("a", 0, 5, 1), ("a", 3, 9, 2)], [], "must not have spans of different weights that overlap, but .* 3 to 9"),
+        ([("a", 0, 5)], [("a", 0, 5, 1)], r"`chunks` must be {query: \[\(document, start, end\)"),
+        ([("a", 0)], [], r"`gold` must be {query: \[\(document, start, end\)"),
+        (5, [], "query 'q' maps to 5"),
+    ],
+    ids=repr,
+)
+def test_wrong_spans_are_refused(gold, chunks, message):
+    """Empty, negative and broken spans, weights, and other forms."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.evaluate_spans({"q": gold}, {"q": chunks}, "span_recall")
+
+
+def test_chunks_with_one_rank_or_score_are_refused():
+    """Which of two equal chunks stands first is not known. Queries in common and a known overlap are needed."""
+    rows = {"query": ["q", "q"], "document": ["a", "b"], "start": [0, 0], "end": [5, 5]}
+    with pytest.raises(
+        fn.InvalidInputError, match=r"different ranks or scores in a query, but two of query 'q' have 0\.5"
+    ):
+        fn.evaluate_spans(GOLD, rows | {"score": [0.5, 0.5]}, "span_recall")
+    with pytest.raises(fn.InvalidInputError, match="queries in common, but gold has 'q' and chunks have 'p'"):
+        fn.evaluate_spans(GOLD, {"p": [("a", 0, 5)]}, "span_recall")
+    with pytest.raises(fn.InvalidInputError, match="`overlap` must be 'union' or 'counted', not 'twice'"):
+        fn.evaluate_spans(GOLD, CHUNKS, "span_recall", overlap="twice")
+    with pytest.raises(fn.InvalidInputError, match="evaluate_spans"):
+        fn.evaluate({"q": ["a"]}, {"q": ["a"]}, "span_recall")
