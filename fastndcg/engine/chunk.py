@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Hashable
+import operator
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -226,6 +227,48 @@ class ChunkLabels:
         return candidates, lowest, highest
 
 
+# inputs of kernels that are arrays of `HitArrays`, by name
+HIT_FIELDS = {f"hit_{name}": operator.attrgetter(name) for name in ("labels", "above", "ties", "queries", "offsets")}
+
+
+class Recording:
+    """
+    The calls of kernels that computed the values of a chunk, to be repeated for later rankings of the same labels.
+
+    An `Evaluator` has one for each worker and chunk. Then it needs no look-up of inputs: 12 metrics of 300 queries take
+    49 µs in place of 60. Every array that a call reads or writes is one of the labels, of the hits or of the worker.
+    """
+
+    __slots__ = ("_calls", "_hits", "_n_rows")
+
+    def __init__(self, hits: HitArrays) -> None:
+        self._hits = hits
+        self._n_rows = 0
+        self._calls: list[tuple[Callable[..., Any], list[Any], tuple[tuple[int, Any], ...], int]] = []
+
+    def add(self, kernel: Callable[..., Any], arguments: Sequence[Any], *, has_row: bool = False) -> None:
+        """Record a call. With `has_row`, it writes to the next row of the values, and the others to an argument."""
+        fields = [(read, read(self._hits)) for read in HIT_FIELDS.values()]
+        places = tuple(
+            (place, read) for place, value in enumerate(arguments) for read, array in fields if value is array
+        )
+        row = self._n_rows if has_row else -1
+        self._n_rows += has_row
+        self._calls.append((kernel, [*arguments, *[None] * has_row], places, row))
+
+    def repeat(self, hits: HitArrays, values: Array) -> None:
+        """Repeat the calls for other hits."""
+        if hits is not self._hits:
+            for _, arguments, places, _ in self._calls:
+                for place, read in places:
+                    arguments[place] = read(hits)
+            self._hits = hits
+        for kernel, arguments, _, row in self._calls:
+            if row >= 0:
+                arguments[-1] = values[row]
+            kernel(*arguments)
+
+
 class Chunk:
     """
     The ranking of a chunk's documents by one system.
@@ -240,15 +283,18 @@ class Chunk:
         True if any hits share their ranks, so that metrics are means over the orders of a tie.
     cache : dict
         Kernel inputs with the scope 'ranking'.
+    recording : Recording, optional
+        The calls of kernels so far, if they can be repeated.
     """
 
-    __slots__ = ("_scratch", "cache", "context", "has_average_ties", "hits", "labels", "n_tied", "take")
+    __slots__ = ("_scratch", "cache", "context", "has_average_ties", "hits", "labels", "n_tied", "recording", "take")
 
     def __init__(self, context: EvaluationContext, labels: ChunkLabels, scratch: Scratch) -> None:
         self.context = context
         self.labels = labels
         self.take = scratch.take
         self.cache: dict[Hashable, Any] = {}
+        self.recording: Recording | None = None
         self._scratch = scratch
         buffers = scratch.hit_buffers(len(labels.candidates.labels), labels.n_queries)
         self.n_tied = context.ranker.find_hits(labels.first, labels.candidates, context.depth, buffers)

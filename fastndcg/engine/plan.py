@@ -98,6 +98,8 @@ class Plan(ChunkPlan):
         True if the convention replaces or refuses NaN.
     is_thin : bool
         True if few documents need no step but the kernels: the convention keeps them, and no value is replaced.
+    is_repeatable : bool
+        True if tasks are kernels with arguments of the chunk alone, which an `Evaluator` may record.
     """
 
     tasks: tuple[MetricTask, ...]
@@ -108,6 +110,7 @@ class Plan(ChunkPlan):
     chunk_size_shift: int
     has_undefined_policy: bool
     is_thin: bool
+    is_repeatable: bool
 
 
 _recent: dict[tuple[int, int, int, int], tuple[Plan, Any]] = {}
@@ -165,6 +168,9 @@ def _make_plan(
             and not has_undefined_policy
             and convention.ties != "mean_rank"
             and keeps_rankings(convention)
+        ),
+        is_repeatable=(
+            all(task.has_plain_values and not task.views for task in tasks) and len({*bare}) == len(metrics)
         ),
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastndcg.engine import spans
 from fastndcg.engine.apply import apply_convention, check_labels, check_stops
-from fastndcg.engine.chunk import Chunk, ChunkLabels, EvaluationContext
+from fastndcg.engine.chunk import Chunk, ChunkLabels, EvaluationContext, Recording
 from fastndcg.engine.discounts import Discounts, make_discounts
 from fastndcg.engine.kernel_inputs.registry import MetricTask
 from fastndcg.engine.kernel_inputs.relevance import count_relevant
@@ -210,7 +210,8 @@ def evaluate_few(rankings: Rankings, plan: Plan) -> Array | None:
     scratch = borrow_scratch(True, None)
     try:
         context = EvaluationContext(rankings, plan, plan.discounts, AUTO, values, scratch)
-        evaluate_chunk(plan, context, (0, n_queries), scratch, None)
+        labels = ChunkLabels(context, scratch.view("labels"), 0, n_queries)
+        compute_values(plan, Chunk(context, labels, scratch), values, is_large=False)
     finally:
         _spare_buffers.append(scratch)
     return values
@@ -371,37 +372,57 @@ def evaluate_chunk(
     else:
         labels = cache.labels[span] = ChunkLabels(context, Scratch(), first, stop)
     chunk = Chunk(context, labels, scratch)
-    hits = chunk.hits
-    is_large = len(hits.labels) > MIN_HITS_BETWEEN_CHECKS
     values = context.values
     if stop - first < context.rankings.n_queries:
         values = values[:, first:stop]
+    is_large = len(chunk.hits.labels) > MIN_HITS_BETWEEN_CHECKS
+    if cache is None or is_large or not plan.is_repeatable:
+        compute_values(plan, chunk, values, is_large=is_large)
+        return chunk.n_tied
+    recording = scratch.recordings.get((span, chunk.has_average_ties))
+    if recording is not None:
+        recording.repeat(chunk.hits, values)
+        return chunk.n_tied
+    chunk.recording = Recording(chunk.hits)
+    compute_values(plan, chunk, values, is_large=is_large)
+    if chunk.recording is not None:
+        scratch.recordings[span, chunk.has_average_ties] = chunk.recording
+    return chunk.n_tied
+
+
+def compute_values(plan: Plan, chunk: Chunk, values: Array, *, is_large: bool) -> None:
+    """Call the kernel of each metric, which fills a row of the values of a chunk."""
+    hits = chunk.hits
     for task, source, out in zip(plan.tasks, plan.same_values_as, values, strict=True):
         if source is not None:
             out[:] = values[source]
             continue
         if is_large:
             check_stopped()
-        if not task.has_plain_values and task.is_undefined_at_ties and chunk.n_tied:
+        if task.is_undefined_at_ties and chunk.n_tied:
             refuse_ties(task.metric)
         arguments = task.constants.copy()
         for place, read in task.hit_arguments:  # no comprehensions: twelve of them take 1 µs more
             arguments[place] = read(hits)
         for place, compute in task.arguments:
             arguments[place] = compute(chunk, task)
-        if task.has_plain_values:
-            task.kernel(*arguments, out)
-            continue
         if task.is_custom:
             evaluate_custom_metric(chunk, task, arguments, out)
         else:
             task.kernel(*arguments, out)
-        if task.min_relevant_label is not None:
-            counts = count_relevant(chunk, task.min_relevant_label)
-            np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))
-        if task.undefined_value is not None:  # now, while the processor's cache holds the values
-            load_kernels("metrics.gains").replace_undefined(task.undefined_value, out)
-    return chunk.n_tied
+        if not task.has_plain_values:
+            replace_values(chunk, task, out)
+        elif chunk.recording is not None:
+            chunk.recording.add(task.kernel, arguments, has_row=True)
+
+
+def replace_values(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Write the values that the convention gives to queries without relevant documents, and in place of NaN."""
+    if task.min_relevant_label is not None:
+        counts = count_relevant(chunk, task.min_relevant_label)
+        np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))
+    if task.undefined_value is not None:  # now, while the processor's cache holds the values
+        load_kernels("metrics.gains").replace_undefined(task.undefined_value, out)
 
 
 def apply_undefined_policy(

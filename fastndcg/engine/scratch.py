@@ -18,7 +18,7 @@ from fastndcg.rankings.validation import Array, read_only
 
 I4, I8, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u8", "f8", "?"))
 
-MAX_CACHED_HITS = 64  # cutting the arrays of so few hits takes as long as ranking them
+MAX_CUTS = 64  # cutting the arrays of a few hits takes as long as ranking them
 
 
 @dataclass(slots=True)
@@ -65,19 +65,19 @@ class Buffers:
         All of them, as kernels take them.
     """
 
-    __slots__ = ("_few", "arrays")
+    __slots__ = ("_cuts", "arrays")
 
     def __init__(self, *arrays: Array) -> None:
         self.arrays = arrays
-        self._few: dict[int, Any] = {}
+        self._cuts: dict[int, Any] = {}
 
     def cut(self, n: int) -> Any:
-        """Return the first `n` entries. Those of few entries are cut once."""
-        cut = self._few.get(n)
+        """Return the first `n` entries: the same object again for a length that came before."""
+        cut = self._cuts.get(n)
         if cut is None:
-            cut = self._cut(n)
-            if n < MAX_CACHED_HITS:
-                self._few[n] = cut
+            if len(self._cuts) >= MAX_CUTS:
+                self._cuts.clear()
+            cut = self._cuts[n] = self._cut(n)
         return cut
 
     def _cut(self, n: int) -> Any:
@@ -130,7 +130,7 @@ class IdealBuffers(Buffers):
 class Scratch:
     """Arrays that one worker reuses for every chunk."""
 
-    __slots__ = ("_arrays", "_candidate_buffers", "_hit_buffers", "_ideal_buffers", "_padded", "_views")
+    __slots__ = ("_arrays", "_candidate_buffers", "_hit_buffers", "_ideal_buffers", "_padded", "_views", "recordings")
 
     def __init__(self) -> None:
         self._arrays: dict[Hashable, Array] = {}
@@ -139,6 +139,7 @@ class Scratch:
         self._ideal_buffers: dict[Hashable, tuple[int, int, IdealBuffers]] = {}
         self._padded: tuple[int, Array, Array] | None = None
         self._views: dict[str, Scratch] = {}
+        self.recordings: dict[Hashable, Any] = {}  # of an Evaluator's chunks: see chunk.py
 
     def take(self, key: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
         """Return an uninitialised array, which is valid until the same key is taken again."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pkgutil
 
-from fastndcg.engine.kernel_inputs.registry import CONSTANTS, HIT_FIELDS, INPUTS
+from fastndcg.engine.chunk import HIT_FIELDS
+from fastndcg.engine.kernel_inputs.registry import CONSTANTS, INPUTS
 from fastndcg.runtime.lazy_import import load
 
 

@@ -12,6 +12,7 @@ from fastndcg.engine.apply import check_finite, check_stops, check_sums, check_u
 from fastndcg.engine.chunk import Chunk
 from fastndcg.engine.discounts import Discounts, make_discounts
 from fastndcg.engine.kernel_inputs.registry import (
+    Call,
     KernelInput,
     MetricTask,
     kernel_input,
@@ -28,6 +29,7 @@ def find_discounts(chunk: Chunk, task: MetricTask) -> Discounts:
     """Return the metric's own discounts, or the convention's. Raise an error if they lift gains beyond float64."""
     discounts = chunk.context.discounts if task.discount is None else make_similar_discounts(chunk, task.discount)
     if discounts.highest > 1.0:
+        chunk.recording = None  # gains are checked for each ranking
         ideal = find_ideal(chunk, task)
         for gains, offsets in ((hit_gains(chunk, task), chunk.hits.offsets), (ideal_gains(chunk, task), ideal.offsets)):
             check_sums(gains, offsets, task.metric, chunk.context.rankings, chunk.labels.first, discounts.highest)
@@ -123,19 +125,20 @@ def computed_hit_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
     return fill_checked_gains(chunk, task, hits.labels, hits.offsets, out)
 
 
-@kernel_input(scope="ranking", key=("k", "gain", "rel", "discount"))
-def dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
+@kernel_input(scope="ranking", key=("k", "gain", "rel", "discount"), is_call=True)
+def dcg(chunk: Chunk, task: MetricTask, out: Array) -> Call:
     """Compute DCG@k."""
     kernels = load_kernels("metrics.gains")
     hits = chunk.hits
     values, sums, rests, _ = find_discounts(chunk, task)
     gains = hit_gains(chunk, task)
     if chunk.has_average_ties and merges_labels(chunk, task):
-        kernels.dcg_with_equal_gains(hits.queries, hits.above, hits.ties, gains, values, sums, rests, task.k, out)
+        kernel = kernels.dcg_with_equal_gains
     elif chunk.context.depth <= task.k or chunk.labels.longest <= task.k:
-        kernels.dcg_of_all_hits(hits.queries, hits.above, hits.ties, gains, values, sums, rests, task.k, out)
+        kernel = kernels.dcg_of_all_hits
     else:
-        kernels.dcg(hits.above, hits.ties, gains, hits.offsets, values, sums, rests, task.k, out)
+        return kernels.dcg, (hits.above, hits.ties, gains, hits.offsets, values, sums, rests, task.k, out)
+    return kernel, (hits.queries, hits.above, hits.ties, gains, values, sums, rests, task.k, out)
 
 
 @kernel_input()

@@ -17,21 +17,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fastndcg.engine.chunk import Chunk
+from fastndcg.engine.chunk import HIT_FIELDS, Chunk
 from fastndcg.engine.scratch import F8, HitArrays
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
+from fastndcg.rankings.validation import Array
 
 Scope = Literal["labels", "ranking"]
 Size = Callable[[Chunk, "MetricTask"], int]
 Kernel = Callable[..., None]
+Call = tuple[Callable[..., Any], tuple[Any, ...]]  # a kernel or a function of NumPy, and its arguments
 
 INPUTS: dict[str, KernelInput] = {}
 # what is added to recall · R before its fraction is cut off: 0.7 · 10 is a little more than 7
 RECALL_ROUNDING = {"up": 1.0 - 1e-9, "nearest": 0.5, "up from a tenth": 0.9}
-# inputs that are arrays of `HitArrays`, by name
-HIT_FIELDS = {f"hit_{name}": operator.attrgetter(name) for name in ("labels", "above", "ties", "queries", "offsets")}
 # inputs that do not depend on the data, each a function of the metric's task and the convention
 CONSTANTS: dict[str, Callable[[MetricTask, Convention], Any]] = {
     "k": lambda task, convention: task.k,
@@ -156,7 +156,8 @@ class KernelInput:
     ----------
     compute : callable
         Takes the chunk and the task, and returns the value. With a scope and a parameter `out`, it fills a float64
-        array instead: it returns the part that is filled, or None for all of it.
+        array instead: it returns the part that is filled, or None for all of it. If `is_call`, it fills nothing, and
+        returns the kernel that fills the array, and the kernel's arguments.
     key : tuple of str
         Fields of `MetricTask` that the value depends on. ``metric.alpha`` is the parameter alpha of the metric.
     size : callable, optional
@@ -173,18 +174,24 @@ class KernelInput:
         key: tuple[str, ...],
         size: Size | None = None,
         view: str | None = None,
+        is_call: bool = False,
     ) -> None:
         self.name = name
         self.scope = scope
         self.view = view
-        self.read = compute if scope is None else _cache(name, compute, scope, key, size)
+        self.read = compute if scope is None else _cache(name, compute, scope, key, size, is_call)
 
     def __repr__(self) -> str:
         return f"KernelInput({self.name!r})"
 
 
 def kernel_input(
-    *, scope: Scope | None = None, key: tuple[str, ...] = (), size: Size | None = None, view: str | None = None
+    *,
+    scope: Scope | None = None,
+    key: tuple[str, ...] = (),
+    size: Size | None = None,
+    view: str | None = None,
+    is_call: bool = False,
 ) -> Callable[[Callable[..., Any]], Any]:
     """
     Return a decorator that registers a function as the kernel input of its name.
@@ -193,7 +200,7 @@ def kernel_input(
     """
 
     def decorate(compute: Callable[..., Any]) -> Any:
-        return register_input(KernelInput(compute.__name__, compute, scope, key, size, view)).read
+        return register_input(KernelInput(compute.__name__, compute, scope, key, size, view, is_call)).read
 
     return decorate
 
@@ -212,12 +219,28 @@ def register_input(new_input: KernelInput) -> KernelInput:
 
 
 def _cache(
-    name: str, compute: Callable[..., Any], scope: Scope, key_fields: tuple[str, ...], size: Size | None
+    name: str,
+    compute: Callable[..., Any],
+    scope: Scope,
+    key_fields: tuple[str, ...],
+    size: Size | None,
+    is_call: bool,
 ) -> Callable[[Chunk, MetricTask], Any]:
     """Return a function that takes the value from the cache where another task has computed it."""
     is_of_labels = scope == "labels"
+    is_unknown = not is_call and not is_of_labels  # what it does for a ranking cannot be recorded
     fills_out = "out" in inspect.signature(compute).parameters
     read_key = _make_key_reader(key_fields)
+
+    def fill(chunk: Chunk, task: MetricTask, out: Array) -> Any:
+        computed = compute(chunk, task, out)
+        if is_call:
+            kernel, arguments = computed
+            kernel(*arguments)
+            if chunk.recording is not None:
+                chunk.recording.add(kernel, arguments)
+            return out
+        return out if computed is None else computed
 
     @functools.wraps(compute)
     def read(chunk: Chunk, task: MetricTask) -> Any:
@@ -231,12 +254,12 @@ def _cache(
         if value is not None:
             return value
         if fills_out:
-            out = owner.take(key, chunk.labels.n_queries if size is None else size(chunk, task), F8)
-            value = compute(chunk, task, out)
-            if value is None:
-                value = out
+            n = chunk.labels.n_queries if size is None else size(chunk, task)
+            value = fill(chunk, task, owner.take(key, n, F8))
         else:
             value = compute(chunk, task)
+        if is_unknown:
+            chunk.recording = None
         cache[key] = value  # only when it is complete: other threads read the cache of the labels
         return value
 

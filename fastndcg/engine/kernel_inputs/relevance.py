@@ -10,6 +10,7 @@ from fastndcg.engine.chunk import Chunk
 from fastndcg.engine.kernel_inputs.gains import cutoffs, find_discounts
 from fastndcg.engine.kernel_inputs.registry import (
     RECALL_ROUNDING,
+    Call,
     KernelInput,
     MetricTask,
     kernel_input,
@@ -153,38 +154,40 @@ def interpolated(chunk: Chunk, task: MetricTask, out: Array) -> None:
     )  # fmt: skip
 
 
-@kernel_input(scope="ranking", key=("k", "rel", "metric.mult"))
-def n_relevant_at_multiple(chunk: Chunk, task: MetricTask, out: Array) -> None:
-    """Compute the expected number of relevant hits in the first ⌊multiple · R + 0.9⌋ ranks, for R relevant ones."""
+@kernel_input(scope="labels", key=("k", "rel", "metric.mult"))
+def multiples(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute ⌊multiple · R + 0.9⌋ for R relevant documents, at most k."""
+    np.multiply(n_relevant(chunk, task), float(task.metric.get("mult")), out=out)
+    np.minimum(np.floor(np.add(out, 0.9, out=out), out=out), float(task.k), out=out)
+
+
+@kernel_input(scope="ranking", key=("k", "rel", "metric.mult"), is_call=True)
+def n_relevant_at_multiple(chunk: Chunk, task: MetricTask, out: Array) -> Call:
+    """Compute the expected number of relevant hits in the first `multiples` ranks."""
+    return find_counts(chunk, task, multiples(chunk, task), out)
+
+
+def find_counts(chunk: Chunk, task: MetricTask, cutoffs: Array, out: Array) -> Call:
+    """Return the call that counts the relevant hits of each query down to a cutoff."""
     hits = chunk.hits
-    counts = n_relevant(chunk, task)
-    # `out=` everywhere, so that an Evaluator's later calls allocate nothing
-    ranks = np.multiply(counts, float(task.metric.get("mult")), out=chunk.take("ranks", len(counts), F8))
-    ranks = np.minimum(np.floor(np.add(ranks, 0.9, out=ranks), out=ranks), float(task.k), out=ranks)
-    load_kernels("metrics.counts").count_found(
-        hits.queries, hits.above, hits.ties, hits.labels, hits.offsets, task.rel, ranks, out
-    )
+    arguments = (hits.queries, hits.above, hits.ties, hits.labels, hits.offsets, task.rel, cutoffs, out)
+    return load_kernels("metrics.counts").count_found, arguments
 
 
-@kernel_input(scope="ranking", key=("k", "rel"))
-def precision_sums(chunk: Chunk, task: MetricTask, out: Array) -> None:
+@kernel_input(scope="ranking", key=("k", "rel"), is_call=True)
+def precision_sums(chunk: Chunk, task: MetricTask, out: Array) -> Call:
     """Compute the expected sum of the precisions at the ranks of relevant documents, down to rank k."""
     hits = chunk.hits
-    load_kernels("metrics.counts").add_precisions(
-        hits.queries, hits.above, hits.ties, hits.labels, task.rel, task.k, out
-    )
+    arguments = (hits.queries, hits.above, hits.ties, hits.labels, task.rel, task.k, out)
+    return load_kernels("metrics.counts").add_precisions, arguments
 
 
-@kernel_input(scope="ranking", key=("k", "rel"))
-def n_relevant_found(chunk: Chunk, task: MetricTask, out: Array) -> None:
+@kernel_input(scope="ranking", key=("k", "rel"), is_call=True)
+def n_relevant_found(chunk: Chunk, task: MetricTask, out: Array) -> Call:
     """Compute the expected number of relevant documents in the first k ranks of each query."""
-    hits = chunk.hits
     if task.k == MAX_RANK or task.k >= chunk.labels.longest:
-        np.copyto(out, n_relevant_ranked(chunk, task))
-    else:
-        load_kernels("metrics.counts").count_found(
-            hits.queries, hits.above, hits.ties, hits.labels, hits.offsets, task.rel, cutoffs(chunk, task), out
-        )
+        return np.positive, (n_relevant_ranked(chunk, task), out)
+    return find_counts(chunk, task, cutoffs(chunk, task), out)
 
 
 @kernel_input()
