@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from fastndcg.engine import run as engine
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import Scratch
 from fastndcg.inputs.recommendations.interactions import RankingPartitions
-from fastndcg.inputs.streams import Batch, NotSorted, Stream, StreamedTruth
+from fastndcg.inputs.streams import Batch, NotSorted, Stream, StreamedTables
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
@@ -48,7 +48,7 @@ class EvaluatedBatch(NamedTuple):
 
 
 def run(
-    partitions: RankingPartitions | StreamedTruth,
+    partitions: RankingPartitions | StreamedTables,
     metrics: tuple[Metric, ...],
     convention: Convention,
     threads: int | None = None,
@@ -112,8 +112,7 @@ def _run_stream(stream: Stream, request: Request) -> EvaluationOutput:
         scratch = Scratch()
         return lambda item: evaluate(stream.batches(item), whole, scratch)
 
-    n_items = len(stream.items) if isinstance(stream.items, Sized) else 0
-    with track(stream.items, "streaming Parquet", n_items) as items:
+    with track(stream.items, "streaming rows", stream.n_items) as items:
         run_all(items, make_worker, min(stream.most_threads, request.threads))
     evaluate(stream.last(), split, Scratch())
     if not whole and not split:

@@ -20,6 +20,7 @@ from fastndcg.inputs.columns import ColumnNames, find_usual_roles
 from fastndcg.inputs.files import File
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.messages import Source
+from fastndcg.inputs.scored_frames import FileRequest
 from fastndcg.inputs.table import Run, Table
 from fastndcg.inputs.text_lines import TEXT, describe_remedy
 from fastndcg.runtime.escapes import show_name
@@ -79,6 +80,11 @@ def find_dialect(line: bytes, kind: type[Table], columns: ColumnNames) -> Dialec
     if n_blank == 4 and kind.value_name == "score" and _is_number(fields[2]) and not is_judgment:
         return Dialect(BLANKS, RUN_FIELDS[4])
     return None
+
+
+def is_delimited(file: File, request: FileRequest) -> bool:
+    """Return True for a file of delimited fields."""
+    return find_dialect(file.first_line, request.kind, request.columns) is not None
 
 
 def _split(line: str, delimiter: str) -> list[str]:
@@ -144,21 +150,11 @@ class _Text(NamedTuple):
         return f"line {self.n_before + rows.line_num}"
 
 
-def read_frame(
-    file: File,
-    kind: type[Table],
-    columns: ColumnNames,
-    dialect: Dialect | None = None,
-    *,
-    may_have_scores: bool = False,
-) -> tuple[Frame, Source]:
-    """
-    Read the columns of a file, and the places of its rows. Ids are texts, so that 007 stays 007.
-
-    With `may_have_scores`, judgments that have scores need no documents.
-    """
+def read_delimited(file: File, request: FileRequest) -> Any:
+    """Read the columns of a file, and the places of its rows. Ids are texts, so that 007 stays 007."""
+    kind, columns = request.kind, request.columns
     pyarrow = optional_import("pyarrow", "reading CSV", "arrow")
-    dialect = dialect or find_dialect(file.first_line, kind, columns) or Dialect(",", None)
+    dialect = find_dialect(file.first_line, kind, columns) or Dialect(",", None)
     text = _open_text(file, dialect, kind)
     place = f"{file.name}, line {1 + text.n_before}"
     try:
@@ -166,7 +162,7 @@ def read_frame(
         names = header.column_names
         plain = [name.strip() for name in names]
         empty = Frame(header.slice(0, 0).rename_columns(plain), columns, place)
-        if text.names is None and not (may_have_scores and empty.has_scores):
+        if text.names is None and not (request.is_truth and empty.has_scores):
             empty.list_names(*kind.roles)  # so that an error for a missing column names the first line
         ids = {name for role in ID_ROLES if role in kind.roles for name in empty.candidates(role)}
         texts = {name: pyarrow.large_string() for name, short in zip(names, plain, strict=True) if short in ids}
@@ -191,7 +187,7 @@ def read_frame(
     source = _make_source(table, text)
     if UNKNOWN[0] in plain:
         table = _tell_numbers(table, source, columns)
-    return Frame(table, columns, file.name), source
+    return request.read(Frame(table, columns, file.name), source)
 
 
 def _open_text(file: File, dialect: Dialect, kind: type[Table]) -> _Text:

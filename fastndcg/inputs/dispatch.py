@@ -31,7 +31,7 @@ from fastndcg.inputs.recommendations.interactions import (
 from fastndcg.inputs.recommendations.item_selection import ItemSelection, convert_to_interactions
 from fastndcg.inputs.recommendations.models import Model, match_scores, partition_model, read_score_matrix
 from fastndcg.inputs.scored_frames import ScoredRows, TablePair
-from fastndcg.inputs.streams import StreamedTruth
+from fastndcg.inputs.streams import StreamedTables
 from fastndcg.inputs.table import Qrels, Rows, Run, Table
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
@@ -45,9 +45,9 @@ class KnownPredictions(NamedTuple):
     predictions: Any
 
 
-TruthInput: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | TablePair | Interactions | StreamedTruth
+TruthInput: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | TablePair | Interactions | StreamedTables
 SPARSE = Source("the sparse scores")
-PartitionedInput: TypeAlias = RankingPartitions | StreamedTruth
+PartitionedInput: TypeAlias = RankingPartitions | StreamedTables
 
 
 def prepare_truth(truth: Any, options: Options) -> TruthInput:
@@ -70,7 +70,7 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
     if isinstance(prepared, ArrayTruth) and not isinstance(prepared, LabelsInFile):
         return prepared
     if not isinstance(prepared, Interactions | Qrels):  # for these, `memory` is for predictions that are a model
-        options.check_streaming(is_streamed=isinstance(prepared, StreamedTruth))
+        options.check_streaming(is_streamed=isinstance(prepared, StreamedTables))
     if isinstance(prepared, Rankings | LabelsInFile):
         options.check_no_columns()
     refuse_cuts(options.offsets, options.groups, options.query_ids)
@@ -98,11 +98,11 @@ def join_predictions(
     """Combine predictions with the truth: return rankings, or an object that makes them part by part."""
     if isinstance(truth, ArrayTruth):
         return _score_labels(truth, predictions, options)
-    if isinstance(truth, Rankings | ScoredRows | StreamedTruth | TablePair):
+    if isinstance(truth, Rankings | ScoredRows | StreamedTables | TablePair):
         if predictions is not None:
             kind = "Rankings, which holds scores" if isinstance(truth, Rankings) else "a frame that holds scores"
             raise InvalidInputError(f"`predictions` must be left out when `truth` is {kind}")
-        if isinstance(truth, StreamedTruth):
+        if isinstance(truth, StreamedTables):
             return truth.under(convention)
         if isinstance(truth, TablePair):
             return join(truth.qrels, truth.run, convention, options.threads)

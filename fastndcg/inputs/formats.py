@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import re
@@ -14,24 +15,17 @@ import numpy as np
 from fastndcg.choices import Format
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth, convert_ranks, make_layout
-from fastndcg.inputs.arrow_files import (
-    is_arrow_file,
-    is_parquet,
-    open_arrow_truth,
-    open_parquet,
-    read_arrow,
-    read_parquet,
-)
+from fastndcg.inputs.arrow_files import is_arrow_file, is_parquet, read_tables
 from fastndcg.inputs.columns import ColumnNames
-from fastndcg.inputs.delimited import NAME_THEM, find_dialect, read_frame
+from fastndcg.inputs.delimited import NAME_THEM, is_delimited, read_delimited
 from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.files import File, FilePath, check_path, is_address
 from fastndcg.inputs.ids import split_at_blanks
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.records import Records, read_json
-from fastndcg.inputs.scored_frames import read_table, read_truth_table
-from fastndcg.inputs.streams import StreamedTruth
+from fastndcg.inputs.records import read_json
+from fastndcg.inputs.scored_frames import FileRequest
+from fastndcg.inputs.streams import StreamedTables
 from fastndcg.inputs.table import Qrels, Rows, Run, Table
 from fastndcg.inputs.text_lines import NO_LIMIT, Layout, describe_remedy, read_rows
 from fastndcg.rankings.rankings import Rankings
@@ -164,38 +158,32 @@ def read_run_tag(path: FilePath) -> str | None:
     """Return the name that a run in TREC's format gives itself in its first line, or None for other formats."""
     with File(path) as file:
         fields = file.first_line.split()
-        is_trec = len(fields) >= TREC[Run].least and find_format(file, Run, ColumnNames.of(None)).name == "trec"
+        is_trec = len(fields) >= TREC[Run].least and find_format(file, _make_request(Run, None, None)).name == "trec"
     return fields[5].decode(errors="surrogateescape") if is_trec else None  # only its first word, as in trec_eval
 
 
 class FileFormat(NamedTuple):
     """
-    A format of files, with a function that recognises it and those that read it.
+    A format of files, with a function that recognises it by the first bytes of a file, and one that reads it.
 
-    `matches` is absent (None) for a format that no first line shows, and `read` for one without ids of documents.
-    `read_truth` is there if files may hold scores beside labels. `has_columns` says if `columns` may name columns.
+    `matches` is absent (None) for a format that no first line shows. `has_columns` says if `columns` may name columns.
     """
 
     name: str
-    matches: Callable[[File, type[Table], ColumnNames], bool] | None
-    read: Callable[[File, type[Any], ColumnNames, int | None], Any] | None
-    read_truth: Callable[[File, Options], Any] | None = None
+    matches: Callable[[File, FileRequest], bool] | None
+    read: Callable[[File, FileRequest], Any]
     has_columns: bool = False
 
 
-def find_format(file: File, kind: type[Table], columns: ColumnNames) -> FileFormat:
+def find_format(file: File, request: FileRequest) -> FileFormat:
     """Return the first format in `FORMATS` that recognises a file by its first bytes."""
-    return next(form for form in FORMATS if form.matches is not None and form.matches(file, kind, columns))
+    return next(form for form in FORMATS if form.matches is not None and form.matches(file, request))
 
 
-def read_truth(path: FilePath, options: Options) -> Any:
-    """Read judgments of any format, or labels with the scores beside them."""
+def read_path(path: FilePath, request: FileRequest) -> Any:
+    """Read a file of any format. Formats without columns ignore `columns`: another input may need it."""
     with File(path) as file:
-        columns = options.name_columns("truth")
-        form = find_format(file, Qrels, columns)
-        if form.read_truth is not None:
-            return form.read_truth(file, options)
-        return _read_format(form, file, Qrels, columns, options.threads)
+        return find_format(file, request).read(file, request)
 
 
 class Content(NamedTuple):
@@ -208,78 +196,69 @@ class Content(NamedTuple):
 
 def look_for_scores(path: FilePath, columns: Any) -> Content:
     """Return what a file holds. One that can be read only once is left to the evaluation."""
+    options = Options(columns=columns, is_alone=True)
+    request = FileRequest(Qrels, options.name_columns("truth"), options, is_truth=True)
     with File(path) as file:
-        form = find_format(file, Qrels, ColumnNames.of(columns, Qrels.side))
-        if form.read_truth is None or not form.has_columns:
+        form = find_format(file, request)
+        if not form.has_columns:
             return Content()
         if not (file.is_folder or file.size is not None or is_address(path)):
             return Content(has_columns=True)
-        truth = form.read_truth(file, Options(columns=columns, is_alone=True))
-    return Content(not isinstance(truth, Qrels), isinstance(truth, StreamedTruth), True)
+        truth = form.read(file, request)
+    return Content(not isinstance(truth, Qrels), isinstance(truth, StreamedTables), True)
 
 
 def read_file(kind: type[Kind], path: FilePath, columns: Any, threads: int | None) -> Kind:
-    """Read judgments or a run of any format. Formats without columns ignore `columns`: another input may need it."""
-    names = ColumnNames.of(columns, kind.side)
-    with File(path) as file:
-        return _read_format(find_format(file, kind, names), file, kind, names, threads)
+    """Read judgments or a run of any format."""
+    return cast(Kind, read_path(path, _make_request(kind, columns, threads)))
 
 
-def _read_format(form: FileFormat, file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
-    if form.read is None:
-        raise InvalidInputError(
-            f"{file.name} must have ids of documents, but is {form.name}, which has labels and features. Give the "
-            "labels as the truth, and their scores as predictions: fn.evaluate(path, scores)"
-        )
-    table: Kind = form.read(file, kind, columns, threads)
-    return table
+def _make_request(kind: type[Table], columns: Any, threads: int | None) -> FileRequest:
+    return FileRequest(kind, ColumnNames.of(columns, kind.side), Options(threads=threads))
 
 
 def _read(kind: type[Kind], path: FilePath, format: str | None, columns: Any, threads: int | None) -> Kind:
     if format is not None and (not isinstance(format, str) or format not in FORMATS_BY_NAME):
         hint = suggest_name(format, FORMATS_BY_NAME) or f" There are {', '.join(FORMATS_BY_NAME)}."
         raise InvalidInputError(f"`format` {shorten(format)} is not known.{hint}")
-    names = ColumnNames.of(columns, kind.side)
+    request = _make_request(kind, columns, threads)
     with File(path) as file:
-        form = find_format(file, kind, names) if format is None else FORMATS_BY_NAME[format]
-        table = _read_format(form, file, kind, names, threads) if form.has_columns or not columns else None
+        form = find_format(file, request) if format is None else FORMATS_BY_NAME[format]
+        table = form.read(file, request) if form.has_columns or not columns else None
     if table is None or (columns and not table.source.columns):
         raise InvalidInputError(
             f"`columns` can only be used for CSV, Parquet and Arrow files, and for records in JSON, but {file.name} "
             f"is read as {form.name}. Leave it out"
         )
-    return table
+    return cast(Kind, table)
 
 
-def _read_trec(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
-    del columns
-    rows, source = read_rows(file, TREC[kind], threads)
-    return kind.of(rows, source, threads)
+def _read_trec(file: File, request: FileRequest) -> Any:
+    rows, source = read_rows(file, TREC[request.kind], request.options.threads)
+    return request.kind.of(rows, source, request.options.threads)
 
 
-def _read_diversity(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
+def _read_diversity(file: File, request: FileRequest) -> Any:
     """Read judgments by subtopic. Subtopic and document are one piece of each line, split at the blanks between."""
-    del columns
-    if not issubclass(DiversityQrels, kind):
+    if not issubclass(DiversityQrels, request.kind):
         raise InvalidInputError("`format` 'trec_diversity' is one of judgments, not of runs. Leave it out")
-    rows, source = read_rows(file, DIVERSITY, threads)
+    rows, source = read_rows(file, DIVERSITY, request.options.threads)
     subtopics, documents = split_at_blanks(rows.documents)
-    return cast(Kind, DiversityQrels.of_judgments(rows._replace(documents=documents), subtopics, source))
+    return DiversityQrels.of_judgments(rows._replace(documents=documents), subtopics, source)
 
 
-def _read_msmarco(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
+def _read_msmarco(file: File, request: FileRequest) -> Any:
     """
     Read a run of ranks 1, 2, 3 and so on in each query, whose negative values serve as scores.
 
     Three fields are often a query, a document and a score: values with a fraction are scores, and others are refused.
     """
-    del columns
-    if not issubclass(Run, kind):
+    if not issubclass(Run, request.kind):
         raise InvalidInputError("`format` 'msmarco' is one of runs, not of judgments. MS MARCO's are 'trec'")
-    rows, source = read_rows(file, MSMARCO, threads)
+    rows, source = read_rows(file, MSMARCO, request.options.threads)
     with np.errstate(invalid="ignore"):
         if len(rows.values) and (rows.values % 1 != 0).any() and np.isfinite(rows.values).all():
-            return kind.of(rows, source, threads)
+            return request.kind.of(rows, source, request.options.threads)
     names = rows.queries.names()
 
     def describe(row: int) -> str:
@@ -294,92 +273,43 @@ def _read_msmarco(file: File, kind: type[Kind], columns: ColumnNames, threads: i
         scores = convert_ranks(rows.values, rows.groups, describe, source.name)
     except InvalidInputError as error:
         raise error.reword(after=f". {NAME_THEM}") from None
-    return kind.of(rows._replace(values=scores), source, threads)
+    return request.kind.of(rows._replace(values=scores), source, request.options.threads)
 
 
-def _read_csv(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
-    frame, source = read_frame(file, kind, columns)
-    return read_table(kind, frame, threads, source)
+def is_msmarco(file: File, request: FileRequest) -> bool:
+    """Return True for a run of three fields."""
+    return request.kind is Run and len(file.first_line.split()) == MSMARCO.least
 
 
-def _read_csv_truth(file: File, options: Options) -> Any:
-    frame, source = read_frame(file, Qrels, options.name_columns("truth"), may_have_scores=True)
-    return read_truth_table(frame, options.threads, source)
-
-
-def _read_json(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
-    return cast(Kind, read_json(file, kind, columns, threads, are_lines=False))
-
-
-def _read_json_lines(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
-    return cast(Kind, read_json(file, kind, columns, threads, are_lines=True))
-
-
-def _read_any_json(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
-    return cast(Kind, read_json(file, kind, columns, threads))
-
-
-def _read_json_truth(file: File, options: Options) -> Any:
-    table = read_json(file, Qrels, options.name_columns("truth"), options.threads, may_have_scores=True)
-    return read_truth_table(table, options.threads, table.source) if isinstance(table, Records) else table
-
-
-def _read_svmlight_truth(file: File, options: Options) -> Any:
-    return read_svmlight(file, options.threads)
-
-
-def _is_parquet(file: File, kind: type[Table], columns: ColumnNames) -> bool:
-    del kind, columns
-    return is_parquet(file)
-
-
-def _is_arrow(file: File, kind: type[Table], columns: ColumnNames) -> bool:
-    del kind, columns
-    return is_arrow_file(file)
-
-
-def _is_json(file: File, kind: type[Table], columns: ColumnNames) -> bool:
-    del kind, columns
-    return file.first_line.startswith((b"{", b"["))
-
-
-def _is_svmlight(file: File, kind: type[Table], columns: ColumnNames) -> bool:
-    del columns
-    return kind is not Run and is_svmlight(file)
-
-
-def _is_delimited(file: File, kind: type[Table], columns: ColumnNames) -> bool:
-    return find_dialect(file.first_line, kind, columns) is not None
-
-
-def _is_msmarco(file: File, kind: type[Table], columns: ColumnNames) -> bool:
-    del columns
-    return len(file.first_line.split()) == MSMARCO.least and kind is Run
-
-
-def _is_any(file: File, kind: type[Table], columns: ColumnNames) -> bool:
-    del file, kind, columns
-    return True
+def _read_labels(file: File, request: FileRequest) -> LabelsInFile:
+    if not request.is_truth:
+        raise InvalidInputError(
+            f"{file.name} must have ids of documents, but is svmlight, which has labels and features. Give the labels "
+            "as the truth, and their scores as predictions: fn.evaluate(path, scores)"
+        )
+    return read_svmlight(file, request.options.threads)
 
 
 # Formats are asked in this order. Those with magic bytes come first, as their bytes may look like text. JSON begins
 # with a bracket, and svmlight has a colon in its second field, which may be in a name of a column, too. A header shows
 # delimited fields, of which the number counts only then: three are MS MARCO's, and TREC is all that is left.
 FORMATS = (
-    FileFormat("parquet", _is_parquet, read_parquet, open_parquet, has_columns=True),
-    FileFormat("arrow", _is_arrow, read_arrow, open_arrow_truth, has_columns=True),
-    FileFormat("json", _is_json, _read_any_json, _read_json_truth, has_columns=True),
-    FileFormat("svmlight", _is_svmlight, None, _read_svmlight_truth),
-    FileFormat("csv", _is_delimited, _read_csv, _read_csv_truth, has_columns=True),
-    FileFormat("msmarco", _is_msmarco, _read_msmarco),
-    FileFormat("trec", _is_any, _read_trec),
+    FileFormat("parquet", lambda file, _: is_parquet(file), read_tables, has_columns=True),
+    FileFormat("arrow", lambda file, _: is_arrow_file(file), read_tables, has_columns=True),
+    FileFormat("json", lambda file, _: file.first_line.startswith((b"{", b"[")), read_json, has_columns=True),
+    FileFormat("svmlight", lambda file, request: request.kind is not Run and is_svmlight(file), _read_labels),
+    FileFormat("csv", is_delimited, read_delimited, has_columns=True),
+    FileFormat(
+        "msmarco", lambda file, request: request.kind is Run and len(file.first_line.split()) == 3, _read_msmarco
+    ),
+    FileFormat("trec", lambda *_: True, _read_trec),
 )
 NAMED_FORMATS = (
-    FileFormat("json", None, _read_json, has_columns=True),
-    FileFormat("jsonl", None, _read_json_lines, has_columns=True),
+    FileFormat("json", None, functools.partial(read_json, are_lines=False), has_columns=True),
+    FileFormat("jsonl", None, functools.partial(read_json, are_lines=True), has_columns=True),
     FileFormat("trec_diversity", None, _read_diversity),
 )
-FORMATS_BY_NAME = {form.name: form for form in (*FORMATS, *NAMED_FORMATS) if form.read is not None}
+FORMATS_BY_NAME = {form.name: form for form in (*FORMATS, *NAMED_FORMATS) if form.name != "svmlight"}  # without ids
 
 
 QUERY = "qid:"

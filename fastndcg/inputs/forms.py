@@ -19,7 +19,7 @@ from fastndcg.inputs.arrays import ArrayTruth
 from fastndcg.inputs.columns import find_usual_roles
 from fastndcg.inputs.dicts import holds_groups, holds_id_lists, is_id_rows, snapshot
 from fastndcg.inputs.diversity import DiversityQrels, is_nested
-from fastndcg.inputs.formats import read_file, read_truth
+from fastndcg.inputs.formats import read_path
 from fastndcg.inputs.frames import Frame, is_frame, is_pandas
 from fastndcg.inputs.ids import Groups, IdColumn
 from fastndcg.inputs.messages import (
@@ -34,7 +34,7 @@ from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.interactions import Interactions, read_classes
 from fastndcg.inputs.records import is_records, read_records
 from fastndcg.inputs.retrieved import holds_retrieved, is_golden_set, read_golden_set, read_retrieved
-from fastndcg.inputs.scored_frames import ScoredRows, TablePair, read_truth_table
+from fastndcg.inputs.scored_frames import FileRequest, ScoredRows, TablePair, read_truth_table
 from fastndcg.inputs.streams import StreamedTables
 from fastndcg.inputs.table import Qrels, Rows, Run, refuse_repeated
 from fastndcg.inputs.table_sources import TableSource, open_tables
@@ -179,7 +179,7 @@ def _read_sparse(truth: Any, options: Options) -> Interactions:
 
 
 def _read_truth_file(path: Any, options: Options) -> Any:
-    return read_truth(path, options)
+    return read_path(path, FileRequest(Qrels, options.name_columns("truth"), options, is_truth=True))
 
 
 def _read_qrels_dict(truth: Any, options: Options) -> Qrels:
@@ -238,7 +238,7 @@ def _return_run(run: Run, options: Options) -> Run:
 
 
 def _read_run_file(path: Any, options: Options) -> Run:
-    return read_file(Run, path, options.name_columns("predictions"), options.threads)
+    return cast(Run, read_path(path, FileRequest(Run, options.name_columns("predictions"), options)))
 
 
 def _read_run_dict(run: Any, options: Options) -> Run:

@@ -21,10 +21,12 @@ from fastndcg.inputs.arrays import LIST_TYPES, Ragged, convert_decimals, find_fi
 from fastndcg.inputs.columns import ColumnNames, find_usual_names
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.table_sources import (
+    REMEDY,
+    VALID,
+    WHOLE,
     TableSource,
     check_column,
     convert_arrow_errors,
-    convert_read_errors,
     find_table_form,
     open_tables,
     read_offsets,
@@ -326,7 +328,7 @@ class Frame:
         if role == "label" and self.is_interactions:
             return np.ones(len(self), "i1")
         name, column = self._checked_column(role)
-        with convert_arrow_errors(self._describe(name)):
+        with convert_arrow_errors(self._describe(name), VALID, REMEDY):
             column = convert_decimals(column)
         types = optional_import("pyarrow", "reading frames", "arrow").types
         if self._is_pandas and types.is_floating(column.type) and column.null_count:
@@ -425,7 +427,7 @@ def _open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]
     if isinstance(frame, TableSource):
 
         def read_source(columns: list[str]) -> Any:
-            with convert_read_errors(name):
+            with convert_arrow_errors(f"`{name}`", WHOLE):
                 return frame.read_whole(columns, SOURCE_ROWS)
 
         return list(frame.names), read_source

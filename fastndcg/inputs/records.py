@@ -24,7 +24,7 @@ from fastndcg.inputs.files import LINE, File
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Source
-from fastndcg.inputs.scored_frames import read_dict, read_table
+from fastndcg.inputs.scored_frames import FileRequest, read_dict
 from fastndcg.inputs.table import Table
 from fastndcg.inputs.text_lines import describe_remedy
 from fastndcg.rankings.validation import Array
@@ -262,20 +262,11 @@ class ParsedValues(NamedTuple):
     lines: list[int]
 
 
-def read_json(
-    file: File,
-    kind: type[Kind],
-    columns: Any,
-    threads: int | None,
-    *,
-    are_lines: bool | None = None,
-    may_have_scores: bool = False,
-) -> Kind | Records:
+def read_json(file: File, request: FileRequest, *, are_lines: bool | None = None) -> Any:
     """
     Read {query: {document: value}}, {query: ids} or records: one value, or one on each line.
 
-    With `may_have_scores`, records with scores are returned as they are. By default, several lines of which the first
-    is a value by itself are JSON Lines.
+    By default, several lines of which the first is a value by itself are JSON Lines.
     """
     content = file.read().removeprefix(codecs.BOM_UTF8)
     lines = _number_lines(content)
@@ -287,8 +278,8 @@ def read_json(
         lines = _number_lines(content)
     for number, line in lines if are_lines else ((1, content),):
         parsed.lines.append(number)
-        parsed.values.append(_parse_value(line, file.name, number, kind.what))
-    return _convert(kind, parsed, file.name, columns, threads, may_have_scores)
+        parsed.values.append(_parse_value(line, file.name, number, request.kind.what))
+    return _convert(request, parsed, file.name)
 
 
 def _is_json(line: bytes) -> bool:
@@ -344,10 +335,9 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return parsed
 
 
-def _convert(
-    kind: type[Kind], parsed: ParsedValues, name: str, columns: Any, threads: int | None, may_have_scores: bool
-) -> Kind | Records:
+def _convert(request: FileRequest, parsed: ParsedValues, name: str) -> Any:
     """Convert the values of a file to a table: of records, or of objects by query."""
+    kind, columns = request.kind, request.columns
     values, lines = parsed
     first = values[0] if values else {}
     records = None
@@ -356,10 +346,9 @@ def _convert(
     elif _is_record(first) and (isinstance(first, list) or is_flat_record(first, columns)):
         records = Records(values, columns, Source(name, "line", np.asarray(lines)), kind.value_name)
     if records is not None:
-        if may_have_scores and (records.has_scores or records.find_id_lists() is not None):
-            return records
-        records.list_names(*kind.roles)  # raises for each field that is named and absent
-        return read_table(kind, records, threads, records.source)
+        if not (request.is_truth and (records.has_scores or records.find_id_lists() is not None)):
+            records.list_names(*kind.roles)  # raises for each field that is named and absent
+        return request.read(records, records.source)
     rows = _join_objects(values, lines, name, kind.what)
     if not rows:
         raise InvalidInputError(f"{name} must hold {{query: {{document: value}}}} or records, but is empty")

@@ -13,11 +13,13 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from fastndcg.errors import Column
 from fastndcg.inputs.arrays import convert_ranks
+from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.diversity import DiversityQrels, is_nested
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import Groups, IdColumn, group
 from fastndcg.inputs.join import tie_keys
 from fastndcg.inputs.messages import Source
+from fastndcg.inputs.options import Options
 from fastndcg.inputs.table import Qrels, Rows, Run, Table, describe_row, refuse_repeated, refuse_sizes
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
@@ -141,6 +143,34 @@ def make_tie_keys(run: Run | None, convention: Convention | None, threads: int |
     if run is None or convention is None or TIES[convention.ties].orders != "id":
         return None
     return tie_keys(run, threads)
+
+
+class FileRequest(NamedTuple):
+    """
+    What is read from a file: judgments or a run, or what truth may be.
+
+    Attributes
+    ----------
+    kind : type
+        Qrels or Run.
+    columns : ColumnNames
+        What is known of the columns of this side.
+    options : Options
+        The options of the evaluation.
+    is_truth : bool
+        True if the file may hold labels and scores in place of judgments.
+    """
+
+    kind: type[Table]
+    columns: ColumnNames
+    options: Options
+    is_truth: bool = False
+
+    def read(self, frame: Frame, source: Source | None = None) -> Any:
+        """Read what the columns of a file hold."""
+        if self.is_truth:
+            return read_truth_table(frame, self.options.threads, source)
+        return read_table(self.kind, frame, self.options.threads, source)
 
 
 def read_truth_table(

@@ -1,4 +1,10 @@
-"""Rows in any order, sorted by query on disk: DuckDB's external sort."""
+"""
+Rows with labels and scores that are read table by table, in bounded memory.
+
+Tables are cut at the boundaries of queries. The first and the last query of a table may continue in the neighbouring
+tables: their rows are collected, and evaluated when all tables have been read. Rows in any order are sorted in memory,
+or by DuckDB on disk.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +13,18 @@ import copy
 import itertools
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, MissingPackageError, shorten
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, group, split_spans
+from fastndcg.inputs.ids import IdColumn, concatenate_columns, group, split_spans
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.scored_frames import TELL_APART, ScoredRows, make_tie_keys
 from fastndcg.inputs.table import Rows, Run, refuse_repeated
-from fastndcg.inputs.table_sources import TableSource, convert_read_errors
+from fastndcg.inputs.table_sources import WHOLE, TableSource, convert_arrow_errors
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels
@@ -42,7 +48,7 @@ class PlainRows(NamedTuple):
 @contextlib.contextmanager
 def sort_rows(
     chunks: Iterable[tuple[PlainRows, int]], memory: int, most_rows: int
-) -> Iterator[Iterator[tuple[PlainRows, Array]]]:
+) -> Iterator[Iterator[tuple[PlainRows, int, Array]]]:
     """
     Sort rows by query, and those of a query by their number.
 
@@ -57,8 +63,8 @@ def sort_rows(
 
     Yields
     ------
-    iterator of PlainRows and (n_rows,) int64 array
-        The sorted rows, and their numbers.
+    iterator of PlainRows, int and (n_rows,) int64 array
+        The sorted rows, the place of the first one among all sorted rows, and their numbers.
     """
     try:
         duckdb = optional_import("duckdb", "sorting rows that do not fit into `memory`", "duckdb")
@@ -107,8 +113,9 @@ def _as_arrow(ids: IdColumn) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.large_string(), len(ids), buffers)
 
 
-def _read_sorted(reader: Any) -> Iterator[tuple[PlainRows, Array]]:
+def _read_sorted(reader: Any) -> Iterator[tuple[PlainRows, int, Array]]:
     """Read the batches of sorted rows."""
+    place = 0
     pyarrow = optional_import("pyarrow", "reading tables", "arrow")
     for batch in reader:
         if batch.num_rows:
@@ -116,44 +123,24 @@ def _read_sorted(reader: Any) -> Iterator[tuple[PlainRows, Array]]:
             frame = Frame(table, {"query": "query", "document": "document"}, "rows")
             documents = frame.read_ids("document") if "document" in table.column_names else None
             labels, scores, numbers = (table.column(name).to_numpy() for name in ("label", "score", "number"))
-            yield PlainRows(labels, scores, frame.read_ids("query"), documents), numbers
+            yield PlainRows(labels, scores, frame.read_ids("query"), documents), place, numbers
+            place += len(numbers)
 
 
-def cut_at_queries(parts: Iterator[tuple[PlainRows, Array]]) -> Iterator[tuple[PlainRows, Array]]:
-    """Yield rows of whole queries: the last query of a part may go on in the next."""
-    rest: list[tuple[PlainRows, Array]] = []
-    for rows, numbers in parts:
-        names = rows.queries.take(np.array([0, len(numbers) - 1])).names()
-        if rest and rest[0][0].queries.name(0) != names[0]:
-            yield _join(rest)
-            rest = []
-        codes = rows.queries.factorize()[0]
-        start = int(np.flatnonzero(codes != codes[-1])[-1]) + 1 if (codes != codes[-1]).any() else 0
-        if start:
-            yield _join([*rest, _slice(rows, numbers, slice(0, start))])
-            rest = []
-        rest.append(_slice(rows, numbers, slice(start, None)))
-    if rest:
-        yield _join(rest)
-
-
-def _slice(rows: PlainRows, numbers: Array, span: slice) -> tuple[PlainRows, Array]:
-    places = np.arange(len(numbers))[span]
+def _take(rows: PlainRows, places: Array) -> PlainRows:
+    """Copy some rows: a view would keep the memory of all."""
     documents = None if rows.documents is None else rows.documents.take(places)
-    return PlainRows(rows.labels[span], rows.scores[span], rows.queries.take(places), documents), numbers[span]
+    return PlainRows(rows.labels[places], rows.scores[places], rows.queries.take(places), documents)
 
 
-def _join(pieces: list[tuple[PlainRows, Array]]) -> tuple[PlainRows, Array]:
-    if len(pieces) == 1:
-        return pieces[0]
-    labels, scores, queries, documents = zip(*(rows for rows, _ in pieces), strict=True)
-    rows = PlainRows(
+def _join(pieces: Sequence[PlainRows]) -> PlainRows:
+    labels, scores, queries, documents = zip(*pieces, strict=True)
+    return PlainRows(
         np.concatenate(labels),
         np.concatenate(scores),
         concatenate_columns(queries),
         None if documents[0] is None else concatenate_columns(documents),
     )
-    return rows, np.concatenate([numbers for _, numbers in pieces])
 
 
 class Batch(NamedTuple):
@@ -171,6 +158,7 @@ class Stream(NamedTuple):
     batches: Callable[[Any], Iterator[Batch]]
     last: Callable[[], Iterator[Batch]]
     most_threads: int
+    n_items: int = 0  # about, 0 if unknown
 
 
 class NotSorted(Exception):
@@ -218,50 +206,33 @@ class QueryRows:
         names = self.names[first:stop]
         keys = None if self._keys is None else self._keys[span]
         rankings = Rankings(self._labels[rows], self._scores[rows], bounds - bounds[0], tie_keys=keys, query_ids=names)
-        return Batch(rankings.set_locator(lambda _, document: self._place(span, document)), names, self._number(firsts))
+        return Batch(rankings.set_locator(lambda _, document: self._place(span, document)), names, self.number(firsts))
 
-    def _number(self, rows: Any) -> Any:
+    def number(self, rows: Any) -> Any:
         """Return the numbers of rows among all rows."""
         return self._row_numbers + rows if isinstance(self._row_numbers, int) else self._row_numbers[rows]
 
     def _place(self, span: slice, document: int) -> str:
         """Return the row of a document among all rows."""
         row = span.start + document
-        return f"row {self._number(row if self.groups.rows is None else self.groups.rows[row])}"
-
-    def partial_query(self, query: int) -> PartialQuery:
-        """Copy the rows of one query: a view would keep the memory of all rows."""
-        rows = slice(*self.groups.offsets[query : query + 2].tolist())
-        documents = None if self._run is None else self._run.documents.take(np.arange(rows.start, rows.stop))
-        name = self.names[query : query + 1].copy()
-        return PartialQuery(name, self._labels[rows].copy(), self._scores[rows].copy(), documents)
-
-
-class PartialQuery(NamedTuple):
-    """Some of the rows of one query."""
-
-    name: Array  # (1,)
-    labels: Array
-    scores: Array
-    documents: IdColumn | None
+        return f"row {self.number(row if self.groups.rows is None else self.groups.rows[row])}"
 
 
 class ListCutter:
     """Cuts tables whose rows are queries with lists. No query id may occur twice."""
 
-    def __init__(self, make_frame: Callable[[Any, int], Frame], name: str, convention: Convention | None) -> None:
-        self._make_frame = make_frame
+    def __init__(self, name: str, convention: Convention | None) -> None:
         self._name = name
         self._convention = convention
         self._queries: dict[int, IdColumn] = {}  # of each table, by the number of its first row
 
-    def whole_queries(self, table: Any, first_row: int) -> Iterator[Batch]:
+    def whole_queries(self, frame: Frame, first_row: int) -> Iterator[Batch]:
         """Yield all queries of a table."""
-        rows = ScoredRows(self._make_frame(table, first_row), 1, self._name, is_part=True)
+        rows = ScoredRows(frame, 1, self._name, is_part=True)
         if rows.queries is not None:
             self._queries[first_row] = rows.queries
         rankings = rows.rankings(self._convention, 1)
-        numbers = np.arange(first_row, first_row + table.num_rows)
+        numbers = np.arange(first_row, first_row + len(frame))
         names = numbers if rankings.query_ids is None else rankings.query_ids
 
         def find_name(_: str, document: int) -> str:
@@ -282,29 +253,35 @@ class ListCutter:
 class QueryCutter:
     """Cuts tables at query boundaries, and collects the rows of their first and last queries."""
 
-    def __init__(self, make_frame: Callable[[Any, int], Frame], name: str, convention: Convention | None) -> None:
-        self._make_frame = make_frame
+    def __init__(self, name: str, convention: Convention | None) -> None:
         self._name = name
         self._convention = convention
-        self._edges: dict[int, PartialQuery] = {}  # by the number of their first row
-        self._ends: dict[int, Array] = {}  # by row: the query on one side of it, until the other side is read
+        self._edges: dict[int, tuple[PlainRows, Array]] = {}  # rows and their numbers, by the place of the first one
+        self._ends: dict[int, Array] = {}  # by place: the query on one side of it, until the other side is read
         self._rises = self._falls = True
         self._lock = threading.Lock()
 
-    def whole_queries(self, table: Any, first_row: int) -> Iterator[Batch]:
+    def whole_queries(self, frame: Frame, first_row: int) -> Iterator[Batch]:
         """Yield the inner queries of a table, and collect the first and the last query."""
-        rows = QueryRows(plain_rows(self._make_frame(table, first_row)), self._name, first_row, self._convention)
-        if not rows.n_queries:
+        return self.cut(plain_rows(frame), first_row, first_row)
+
+    def cut(self, rows: PlainRows, place: int, numbers: Array | int) -> Iterator[Batch]:
+        """Yield the inner queries of rows that stand at a place among all, and collect the first and the last query."""
+        queries = QueryRows(rows, self._name, numbers, self._convention)
+        if not queries.n_queries:
             return
-        if rows.groups.rows is not None:
+        if queries.groups.rows is not None:
             raise NotSorted
-        last = rows.n_queries - 1
-        ends = {first_row + int(rows.groups.offsets[query]): rows.partial_query(query) for query in {0, last}}
+        last = queries.n_queries - 1
+        ends = {}
+        for query in {0, last}:
+            places = np.arange(*queries.groups.offsets[query : query + 2].tolist())
+            ends[place + int(places[0])] = _take(rows, places), queries.number(places)
         with self._lock:
-            self._check_order(first_row, first_row + table.num_rows, rows.names)
+            self._check_order(place, place + len(rows.labels), queries.names)
             self._edges |= ends
         if last > 1:
-            yield rows.batch(1, last)
+            yield queries.batch(1, last)
 
     def _check_order(self, first_row: int, stop_row: int, names: Array) -> None:
         """Raise NotSorted unless query ids rise, or fall, throughout: then no query occurs twice."""
@@ -312,7 +289,7 @@ class QueryCutter:
         for row, own, is_first in ((first_row, names[:1], True), (stop_row, names[-1:], False)):
             other = self._ends.pop(row, None)
             if other is None:
-                self._ends[row] = own
+                self._ends[row] = own.copy()
             elif other[0] != own[0]:
                 steps.append((other, own) if is_first else (own, other))
         self._rises = self._rises and all((before < after).all() for before, after in steps)
@@ -324,30 +301,9 @@ class QueryCutter:
         """Yield the collected queries after all tables were read."""
         if not self._edges:
             return
-        firsts = sorted(self._edges)
-        names, edge_labels, edge_scores, documents = zip(*map(self._edges.__getitem__, firsts), strict=True)
-        numbers = np.concatenate([first + np.arange(len(own)) for first, own in zip(firsts, edge_labels, strict=True)])
-        queries = np.concatenate(names)
-        are_new = np.append(True, queries[1:] != queries[:-1])
-        starts = np.cumsum([0, *map(len, edge_labels)])
-        offsets = starts[np.append(are_new, True)]
-        queries = queries[are_new]
-        labels = np.concatenate(edge_labels)
-        scores = np.concatenate(edge_scores)
-        run = None
-        if documents[0] is not None:
-            rows = Rows(
-                IdColumn.of(queries, "query"),
-                Groups(offsets, None, offsets[:-1]),
-                concatenate_columns(documents),
-                scores,
-            )
-            run = Run.of(rows, Source(self._name, "row", numbers, remedy=TELL_APART), threads=1)
-        keys = make_tie_keys(run, self._convention, threads=1)
-        rankings = Rankings(labels, scores, offsets, tie_keys=keys, query_ids=queries)
-        yield Batch(
-            rankings.set_locator(lambda _, document: f"row {numbers[document]}"), queries, numbers[offsets[:-1]]
-        )
+        pieces, numbers = zip(*(self._edges[place] for place in sorted(self._edges)), strict=True)
+        queries = QueryRows(_join(pieces), self._name, np.concatenate(numbers), self._convention)
+        yield queries.batch(0, queries.n_queries)
 
 
 MEMORY = 2 << 30
@@ -355,6 +311,8 @@ UNITS = {"": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3, "kib": 1 << 10, "mib":
 ROW_BYTES = 64  # upper bound of the memory for a row while it is decoded, sorted and evaluated
 MOST_ROWS = 1 << 20  # the size of row groups that pyarrow writes: splitting one takes time
 LIST_ROWS = 128  # a list counts as so many rows
+LEAST_ROWS = 1 << 14  # of a table that is evaluated: small batches are joined
+READ_ROWS = 1 << 17  # that libraries are to read at once
 
 Progress = Callable[[int, int], None]
 
@@ -374,129 +332,9 @@ def parse_memory(memory: Any) -> int:
     return int(float(match[1]) * UNITS[(match[2] or "").lower()])
 
 
-class StreamedTruth:
+class StreamedTables:
     """
-    Rows with scores and labels that are read table by table.
-
-    `empty` is a frame with the columns and without rows. Subclasses read the tables.
-    """
-
-    def __init__(
-        self, empty: Frame, columns: Mapping[str, str] | None, memory: Any, progress: Progress | None = None
-    ) -> None:
-        self._name = empty.name  # in messages on columns
-        self._place = empty.name  # in messages on rows
-        self._columns = columns
-        self._memory = parse_memory(memory)
-        self._progress = progress
-        self._has_lists = empty.has_list_columns
-        self._has_documents = empty.has("document")
-        optional = ["query"] * empty.has("query") + ["document"] * self._has_documents
-        self._columns_to_read = [empty.column_name(role) for role in ("label", "score", *optional)]
-        self._convention: Convention | None = None
-
-    def under(self, convention: Convention) -> Self:
-        """Return a copy under a convention, which may need document ids to order ties."""
-        copied = copy.copy(self)
-        copied._convention = convention
-        return copied
-
-    def in_order(self) -> Stream:
-        """Stream rankings of whole queries straight from the tables. Raise NotSorted if queries are not in order."""
-        raise NotImplementedError
-
-    @contextlib.contextmanager
-    def by_query(self) -> Iterator[Stream]:
-        """Stream rankings of whole queries whose rows are in any order: sorted in memory, or by DuckDB on disk."""
-        pyarrow = optional_import("pyarrow", "reading tables", "arrow")
-        tables = self._read_in_order(self._make_counter())
-        first_tables: list[tuple[Any, int]] = []
-        n_rows = 0
-        for table, first in tables:
-            first_tables.append((table, first))
-            n_rows += table.num_rows
-            if n_rows * self._row_bytes > self._memory:
-                chunks = itertools.chain(_drain(first_tables), tables)
-                rows = ((plain_rows(self._frame(table, first)), first) for table, first in chunks)
-                with sort_rows(rows, self._memory, self._most_rows(8)) as parts:
-                    yield Stream(cut_at_queries(parts), self._make_batches, lambda: iter(()), 2)
-                return
-        if not n_rows:
-            yield Stream((), self._make_batches, lambda: iter(()), 1)
-            return
-        table = pyarrow.concat_tables([table.replace_schema_metadata(None) for table, _ in first_tables])
-        first_tables.clear()
-        queries = QueryRows(plain_rows(self._frame(table, 0)), self._place, 0, self._convention)
-        spans = split_spans(queries.groups.offsets)
-        yield Stream(spans, lambda span: iter((queries.batch(*span),)), lambda: iter(()), len(spans))
-
-    def _make_batches(self, part: tuple[PlainRows, Array]) -> Iterator[Batch]:
-        """Yield the queries of sorted rows, whose numbers among all rows are given."""
-        rows, numbers = part
-        queries = QueryRows(rows, self._place, numbers, self._convention)
-        yield queries.batch(0, queries.n_queries)
-
-    def whole(self) -> Rankings:
-        """Read all rankings at once, whatever memory they take."""
-        raise NotImplementedError
-
-    def _read_in_order(self, count: Callable[[int], None]) -> Iterator[tuple[Any, int]]:
-        """Yield tables in the order of the rows, and the number of the first row of each. Call `count` with sizes."""
-        raise NotImplementedError
-
-    def _count_rows(self) -> int | None:
-        """Return the number of rows, or None if reading alone shows it."""
-        raise NotImplementedError
-
-    @property
-    def _row_bytes(self) -> int:
-        return ROW_BYTES * (LIST_ROWS if self._has_lists else 1) * (1 + self._has_documents)
-
-    def _most_rows(self, n_tables: int) -> int:
-        """Return the number of rows of a table if so many of them are in memory."""
-        return max(1, min(MOST_ROWS, self._memory // (n_tables * self._row_bytes)))
-
-    def _make_cutter(self) -> ListCutter | QueryCutter:
-        return (ListCutter if self._has_lists else QueryCutter)(self._frame, self._place, self._convention)
-
-    def _make_rankings(self, table: Any) -> Rankings:
-        return ScoredRows(self._frame(table, 0), name=self._place).rankings(self._convention)
-
-    def _make_counter(self) -> Callable[[int], None]:
-        """Return a function that adds up the rows that threads have read, and reports them."""
-        lock = threading.Lock()
-        n_read = 0
-        progress = self._progress
-        if progress is None:
-            return lambda _: None
-        n_all = self._count_rows() or 0
-
-        def count(n_rows: int) -> None:
-            nonlocal n_read
-            with lock:
-                n_read += n_rows
-                progress(n_read, n_all)
-
-        return count
-
-    def _frame(self, table: Any, first: int) -> Frame:
-        return Frame(table, self._columns, self._name, first)
-
-
-def _drain(items: list[Any]) -> Iterator[Any]:
-    """Yield items, and forget each, so that its memory is freed."""
-    items.reverse()
-    while items:
-        yield items.pop()
-
-
-LEAST_ROWS = 1 << 14  # of a table that is evaluated: small batches are joined
-READ_ROWS = 1 << 17  # that libraries are to read at once
-
-
-class StreamedTables(StreamedTruth):
-    """
-    Rows with scores and labels of a source.
+    Rows with scores and labels of a source, which are read table by table.
 
     Rows that can be read once, or at high cost only, stay in memory if they fit. Error messages call columns those of
     `name`, and rows those of `place`.
@@ -512,58 +350,125 @@ class StreamedTables(StreamedTruth):
         name: str = "truth",
         place: str = "`truth`",
     ) -> None:
-        # names alone decide on the columns, of which the first table may show the types
-        names = Frame(source.make_empty_table(source.names), columns, name)
-        super().__init__(names, columns, memory, progress)
-        self._columns_to_read = list(dict.fromkeys(self._columns_to_read))
+        self._source = source
+        self._columns = columns
+        self._name = name
         self._place = place
+        self._memory = parse_memory(memory)
+        self._progress = progress
+        self._convention: Convention | None = None
+        # names alone decide on the columns, of which the first table may show the types
+        empty = self._frame(source.make_empty_table(source.names), 0)
+        self._has_lists = empty.has_list_columns
+        self._has_documents = empty.has("document")
+        optional = ["query"] * empty.has("query") + ["document"] * self._has_documents
+        self._columns_to_read = list(dict.fromkeys(map(empty.column_name, ("label", "score", *optional))))
         self._once: _OnePass | None = None
         if source.passes != "any":
             self._once = _OnePass(source, self._columns_to_read, name)
             self._once.buffer(self._memory // 4 // self._row_bytes)
             first = self._once.first_table
-            self._has_lists = first is not None and Frame(first, columns, name).has_list_columns
-        self._source = source
+            self._has_lists = first is not None and self._frame(first, 0).has_list_columns
+
+    def under(self, convention: Convention) -> Self:
+        """Return a copy under a convention, which may need document ids to order ties."""
+        copied = copy.copy(self)
+        copied._convention = convention
+        return copied
 
     def in_order(self) -> Stream:
         """Stream rankings of whole queries. Raise NotSorted if queries are not in order, or rows come only once."""
         if self._once is not None and not self._once.is_whole and not self._has_lists:
             raise NotSorted
-        queries = self._make_cutter()
+        queries = (ListCutter if self._has_lists else QueryCutter)(self._place, self._convention)
+        most = self._most_rows(4)
+        return Stream(
+            self._read_in_order(self._make_counter(), most),
+            lambda piece: queries.whole_queries(self._frame(*piece), piece[1]),
+            queries.remaining,
+            max(1, self._memory // (self._row_bytes * most)),
+            -(-(self._count_rows() or 0) // most),
+        )
 
-        def batches(piece: tuple[Any, int]) -> Iterator[Batch]:
-            table, first = piece
-            yield from queries.whole_queries(table, first)
+    @contextlib.contextmanager
+    def by_query(self) -> Iterator[Stream]:
+        """Stream rankings of whole queries whose rows are in any order: sorted in memory, or by DuckDB on disk."""
+        tables = self._read_in_order(self._make_counter(), self._most_rows(1))
+        first_tables: list[tuple[Any, int]] = []
+        n_rows = 0
+        for table, first in tables:
+            first_tables.append((table, first))
+            n_rows += table.num_rows
+            if n_rows * self._row_bytes > self._memory:
+                break
+        else:
+            yield self._group_rows([table for table, _ in first_tables])
+            return
+        chunks = itertools.chain(_drain(first_tables), tables)
+        rows = ((plain_rows(self._frame(table, first)), first) for table, first in chunks)
+        queries = QueryCutter(self._place, self._convention)
+        with sort_rows(rows, self._memory, self._most_rows(8)) as parts:
+            yield Stream(parts, lambda part: queries.cut(*part), queries.remaining, 2)
 
-        most_threads = max(1, self._memory // (self._row_bytes * self._most_rows(4)))
-        return Stream(self._read_in_order(self._make_counter()), batches, queries.remaining, most_threads)
+    def _group_rows(self, tables: list[Any]) -> Stream:
+        """Stream rankings of tables in memory."""
+        if not tables:
+            return Stream((), lambda _: iter(()), lambda: iter(()), 1)
+        queries = QueryRows(plain_rows(self._frame(_concatenate(tables), 0)), self._place, 0, self._convention)
+        spans = split_spans(queries.groups.offsets)
+        return Stream(spans, lambda span: iter((queries.batch(*span),)), lambda: iter(()), len(spans), len(spans))
 
     def whole(self) -> Rankings:
         """Read all rankings at once, whatever memory they take."""
-        pyarrow = optional_import("pyarrow", "reading frames", "arrow")
-        tables = [table for table, _ in self._read_in_order(self._make_counter())]
-        table = pyarrow.concat_tables(tables) if tables else self._source.make_empty_table(self._columns_to_read)
-        return self._make_rankings(table)
+        tables = [table for table, _ in self._read_in_order(self._make_counter(), MOST_ROWS)]
+        table = _concatenate(tables) if tables else self._source.make_empty_table(self._columns_to_read)
+        return ScoredRows(self._frame(table, 0), name=self._place).rankings(self._convention)
+
+    @property
+    def _row_bytes(self) -> int:
+        return ROW_BYTES * (LIST_ROWS if self._has_lists else 1) * (1 + self._has_documents)
+
+    def _most_rows(self, n_tables: int) -> int:
+        """Return how many rows each of some tables may have so that together they fit into the memory limit."""
+        return max(1, min(MOST_ROWS, self._memory // (n_tables * self._row_bytes)))
+
+    def _frame(self, table: Any, first: int) -> Frame:
+        return Frame(table, self._columns, self._name, first)
 
     def _count_rows(self) -> int | None:
         if self._once is not None and self._once.is_whole:
             return self._once.n_rows
         return None if self._source.count_rows is None else self._source.count_rows()
 
-    def _read_in_order(self, count: Callable[[int], None]) -> Iterator[tuple[Any, int]]:
-        most = self._most_rows(4)
+    def _make_counter(self) -> Callable[[int], None]:
+        """Return a function that adds up the rows that have been read, and reports them."""
+        n_read = 0
+        progress = self._progress
+        if progress is None:
+            return lambda _: None
+        n_all = self._count_rows() or 0
+
+        def count(n_rows: int) -> None:
+            nonlocal n_read
+            n_read += n_rows
+            progress(n_read, n_all)
+
+        return count
+
+    def _read_in_order(self, count: Callable[[int], None], most: int) -> Iterator[tuple[Any, int]]:
+        """Yield tables of at most `most` rows in the order of the rows, and the number of the first row of each."""
         first = 0
-        for table in _join_small(self._check_types(self._open()), min(LEAST_ROWS, most)):
+        for table in _join_small(self._check_types(self._open(most)), min(LEAST_ROWS, most)):
             for start in range(0, table.num_rows, most):
                 piece = table.slice(start, most)
                 yield piece, first
                 first += piece.num_rows
                 count(piece.num_rows)
 
-    def _open(self) -> Iterator[Any]:
+    def _open(self, most: int) -> Iterator[Any]:
         if self._once is not None:
             return self._once.open()
-        return read_tables(self._source, self._columns_to_read, self._most_rows(4), self._name)
+        return read_tables(self._source, self._columns_to_read, most, self._name)
 
     def _check_types(self, tables: Iterator[Any]) -> Iterator[Any]:
         """Yield tables with rows. Raise for a column of another type than in the first table."""
@@ -582,6 +487,13 @@ class StreamedTables(StreamedTruth):
                     )
             yield table
             n_rows += table.num_rows
+
+
+def _drain(items: list[Any]) -> Iterator[Any]:
+    """Yield items, and forget each, so that its memory is freed."""
+    items.reverse()
+    while items:
+        yield items.pop()
 
 
 class _OnePass:
@@ -645,7 +557,7 @@ def read_tables(source: TableSource, columns: list[str], most: int, name: str) -
     """Read the tables of a source, and replace pyarrow's errors by InvalidInputError."""
     tables = source.read_bounded(columns, most)
     while True:
-        with convert_read_errors(name):
+        with convert_arrow_errors(f"`{name}`", WHOLE):
             table = next(tables, None)
         if table is None:
             return
@@ -654,18 +566,22 @@ def read_tables(source: TableSource, columns: list[str], most: int, name: str) -
 
 def _join_small(tables: Iterator[Any], least: int) -> Iterator[Any]:
     """Join tables until they have `least` rows."""
-    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
     pieces: list[Any] = []
     n_rows = 0
     for table in tables:
         pieces.append(table)
         n_rows += table.num_rows
         if n_rows >= least:
-            yield pyarrow.concat_tables([piece.replace_schema_metadata(None) for piece in pieces])
+            yield _concatenate(pieces)
             pieces = []
             n_rows = 0
     if pieces:
-        yield pyarrow.concat_tables([piece.replace_schema_metadata(None) for piece in pieces])
+        yield _concatenate(pieces)
+
+
+def _concatenate(tables: list[Any]) -> Any:
+    pyarrow = optional_import("pyarrow", "reading tables", "arrow")
+    return pyarrow.concat_tables([table.replace_schema_metadata(None) for table in tables])
 
 
 def _as_plain_type(kind: Any) -> Any:

@@ -12,6 +12,7 @@ tables are read one by one, as a pyarrow table, or as a dict of columns.
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import inspect
 import re
@@ -31,6 +32,11 @@ DIGITS = 14  # of a number of bytes of 10 TB or more, which only damaged data re
 READAHEAD = 2  # batches that pyarrow reads in advance
 SPLITS = ("DatasetDict", "IterableDatasetDict")
 FIRST_ROWS = 100  # that show the columns of a dataset without types
+MANY_FILES = "too many open files; close some, or raise their number (ulimit -n)"
+REPEATED = "Is this a"  # after this, pyarrow repeats the reason
+VALID = "valid Arrow data"
+WHOLE = "whole Arrow data"
+REMEDY = "Write the data anew"
 DUCKDB_METHODS = ("to_arrow_table", "fetch_arrow_table")  # of DuckDB 2, and of earlier ones
 
 Passes = Literal["any", "costly", "one"]
@@ -107,16 +113,22 @@ def is_system_error(error: BaseException) -> bool:
 
 
 @contextlib.contextmanager
-def convert_read_errors(name: str) -> Iterator[None]:
-    """Replace pyarrow's errors for tables that cannot be read by InvalidInputError, and keep the system's errors."""
-    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+def convert_arrow_errors(name: str, what: str, remedy: str = "Write it anew") -> Iterator[None]:
+    """
+    Replace pyarrow's errors for data that cannot be read by InvalidInputError, and keep those of the system.
+
+    The message says that `name` must hold `what`.
+    """
+    pyarrow = optional_import("pyarrow", "reading tables", "arrow")
     try:
         yield
-    except (pyarrow.ArrowException, UnicodeDecodeError, OSError) as error:
+    except (pyarrow.ArrowException, LookupError, UnicodeDecodeError, EOFError, OSError) as error:
         if is_system_error(error):
+            if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+                raise OSError(error.errno, MANY_FILES, name) from None
             raise
-        reason = show_name(" ".join(str(error).split()).rstrip("."))
-        raise InvalidInputError(f"`{name}` must hold whole Arrow data, but does not: {reason}. Write it anew") from None
+        reason = show_name(" ".join(str(error).partition(REPEATED)[0].split()).rstrip("."))
+        raise InvalidInputError(f"{name} must hold {what}, but does not: {reason}. {remedy}") from None
 
 
 def is_hugging_face(value: Any) -> bool:
@@ -140,7 +152,7 @@ def open_hugging_face(dataset: Any, name: str) -> TableSource:
         return TableSource(tuple(dataset.column_names), read, "any", schema, functools.partial(len, dataset))
     names = dataset.column_names
     if names is None:  # a generator without features
-        with convert_read_errors(name):
+        with convert_arrow_errors(f"`{name}`", WHOLE):
             first = next(_iterate(dataset, FIRST_ROWS), None)
         if first is None:
             raise InvalidInputError(f"`{name}` must hold rows, but the IterableDataset has none. Check its generator")
@@ -327,9 +339,6 @@ def open_tables(value: Any, name: str) -> Any:
     return value if form is None else form.open(value, name)
 
 
-REMEDY = "Write the data anew"
-
-
 def check_column(column: Any, what: str, first_row: int = 0) -> None:
     """
     Raise InvalidInputError if the buffers of an Arrow column break the rules of its type.
@@ -344,7 +353,7 @@ def check_column(column: Any, what: str, first_row: int = 0) -> None:
     has_list_columns = types.is_list(kind) or types.is_large_list(kind)
     row = first_row
     for chunk in filter(len, column.chunks):  # pyarrow finds fault with empty slices of views
-        with convert_arrow_errors(what):
+        with convert_arrow_errors(what, VALID, REMEDY):
             chunk.validate(full=not (are_texts or has_list_columns))
         if are_texts:
             _check_texts(chunk, what, row)
@@ -367,18 +376,6 @@ def read_offsets(chunk: Any) -> np.ndarray[Any, Any]:
     if buffer is None or not buffer.size:  # as Arrow allows for no rows
         return np.zeros(1, "i8")
     return np.frombuffer(buffer, "i8" if is_large else "i4", chunk.offset + len(chunk) + 1)[chunk.offset :]
-
-
-@contextlib.contextmanager
-def convert_arrow_errors(what: str) -> Iterator[None]:
-    """Replace pyarrow's errors for invalid data by InvalidInputError."""
-    pyarrow = optional_import("pyarrow", "reading Arrow data", "arrow")
-    try:
-        yield
-    except (pyarrow.ArrowException, LookupError, UnicodeDecodeError) as error:
-        if isinstance(error, MemoryError):
-            raise
-        raise _invalid(what, " ".join(str(error).split())) from None
 
 
 def _check_texts(chunk: Any, what: str, first_row: int) -> None:
@@ -415,4 +412,4 @@ def _check_offsets(offsets: np.ndarray[Any, Any], size: int, what: str, first_ro
 
 
 def _invalid(what: str, reason: str) -> InvalidInputError:
-    return InvalidInputError(f"{what} must hold valid Arrow data, but does not: {reason}. {REMEDY}")
+    return InvalidInputError(f"{what} must hold {VALID}, but does not: {reason}. {REMEDY}")

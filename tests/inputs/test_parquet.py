@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.inputs import arrow_files, streams
+from fastndcg.inputs import streams, table_sources
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -116,7 +116,9 @@ def test_folders_named_by_padded_numbers(tmp_path):
 def test_parquet_folder_with_other_files(tmp_path):
     pq.write_table(pa.table({"user": [1], "score": [0.5], "label": [1]}), tmp_path / "b.parquet")
     (tmp_path / "c.txt").write_text("x")
-    with pytest.raises(fn.InvalidInputError, match=r"^.* must be whole Parquet files, but is not: .*c\.txt.*Write it"):
+    with pytest.raises(
+        fn.InvalidInputError, match=r"^.* must hold whole Parquet files, but does not: .*c\.txt.*Write it"
+    ):
         fn.evaluate(tmp_path, metrics="rr")
 
 
@@ -307,10 +309,10 @@ def test_broken_pages(tmp_path, place):
     content = bytearray(path.read_bytes())
     content[place : place + 30] = b"\xff" * 30
     path.write_bytes(content)
-    refused(f"{path} must be whole Parquet files, but is not: ", path)
-    with pytest.raises(fn.InvalidInputError, match="must be whole Parquet files, but is not: "):
+    refused(f"{path} must hold whole Parquet files, but does not: ", path)
+    with pytest.raises(fn.InvalidInputError, match="must hold whole Parquet files, but does not: "):
         fn.reference.evaluate(path, metrics="rr")
-    with pytest.raises(fn.InvalidInputError, match="must be whole Parquet files, but is not: "):
+    with pytest.raises(fn.InvalidInputError, match="must hold whole Parquet files, but does not: "):
         fn.read_run(path, columns={"document": "label"})
-    with pytest.raises(PermissionError), arrow_files.whole_files("x"):
+    with pytest.raises(PermissionError), table_sources.convert_arrow_errors("x", "rows"):
         raise PermissionError(errno.EACCES, "no")
