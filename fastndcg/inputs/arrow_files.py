@@ -30,23 +30,14 @@ from fastndcg.inputs.table_sources import TableSource, convert_arrow_errors
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
 
-PARQUET_MAGIC = b"PAR1"
+PARQUET_MAGIC = (b"PAR1",)
 FILE_MAGIC = b"ARROW1\0\0"
 STREAM_MAGIC = b"\xff\xff\xff\xff"  # the continuation mark before the first message
 STREAM_END = STREAM_MAGIC + bytes(4)
 OLD_MAGIC = b"FEA1"  # of Feather before Arrow
+ARROW_MAGIC = (FILE_MAGIC, STREAM_MAGIC, OLD_MAGIC)  # also of packed files
 ARROW = "a whole Arrow or Feather file"
 PARQUET = "whole Parquet files"
-
-
-def is_arrow_file(file: File) -> bool:
-    """Return True for a file of Arrow IPC or Feather, also a packed one."""
-    return file.head.startswith((FILE_MAGIC, STREAM_MAGIC, OLD_MAGIC))
-
-
-def is_parquet(file: File) -> bool:
-    """Return True for a Parquet file, a folder, or a pattern of names."""
-    return file.is_folder or file.head.startswith(PARQUET_MAGIC)
 
 
 def read_tables(file: File, request: FileRequest) -> Any:
@@ -60,12 +51,18 @@ def read_tables(file: File, request: FileRequest) -> Any:
 
 def open_source(file: File) -> tuple[TableSource, str]:
     """Return the tables of a file, and its name for messages."""
-    if not is_parquet(file):
+    if not (file.is_folder or file.head.startswith(PARQUET_MAGIC)):
         return _open_arrow(file), file.name
     name = spell_path(file.path)
     files = open_dataset(name)
     read = functools.partial(_read_row_groups, files, name)
-    return TableSource(tuple(files.schema.names), read, "any", files.schema, files.count_rows), name
+    count = functools.partial(_count_rows, files, name)
+    return TableSource(tuple(files.schema.names), read, "any", files.schema, count, is_counted=True), name
+
+
+def _count_rows(files: Any, name: str) -> int:
+    with convert_arrow_errors(name, PARQUET):
+        return int(files.count_rows())
 
 
 def _open_arrow(file: File) -> TableSource:

@@ -12,6 +12,7 @@ import functools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
@@ -119,6 +120,11 @@ class ColumnNames(Mapping[str, str]):
             return columns if columns.side else replace(columns, side=side)
         return name_columns(columns, side, is_alone=False if side else None, must_exist=side != "")
 
+    def find_all(self, names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+        """Return the columns that may have each role, cached: calls of one program have tables of few kinds."""
+        given = tuple(self.by_role.items())
+        return _find_all(names, given, self.side, self.must_exist, self.beside, self.is_alone, self.retrieved)
+
     def find(self, role: str, names: Collection[str]) -> list[str]:
         """Return the columns that may have a role: one if it is clear, none, or several."""
         named = self.by_role.get(role)
@@ -140,6 +146,20 @@ class ColumnNames(Mapping[str, str]):
             return names
         taken = {name for other, name in self.by_role.items() if other != role}
         return [name for name in names if name not in taken] if taken else names
+
+
+@functools.lru_cache(1 << 8)
+def _find_all(
+    names: tuple[str, ...], given: tuple[tuple[str, str], ...], side: str, must_exist: bool, beside: frozenset[str],
+    is_alone: bool | None, retrieved: str | None,
+) -> Mapping[str, tuple[str, ...]]:  # fmt: skip
+    known = ColumnNames(dict(given), side, must_exist, beside, is_alone, retrieved)
+    found = {role: tuple(known.find(role, names)) for role in (*ROLES, "retrieved")}
+    if not found["document"] and side:
+        found["document"] = tuple(known.find("relevant" if side == "truth" else "retrieved", names))
+    if retrieved is not None:
+        found["retrieved"] = (retrieved,)
+    return MappingProxyType(found)
 
 
 def name_columns(

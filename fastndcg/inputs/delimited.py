@@ -164,10 +164,10 @@ def read_delimited(file: File, request: FileRequest) -> Any:
         empty = Frame(header.slice(0, 0).rename_columns(plain), columns, place)
         if text.names is None and not (request.is_truth and empty.has_scores):
             empty.list_names(*kind.roles)  # so that an error for a missing column names the first line
-        ids = {name for role in ID_ROLES if role in kind.roles for name in empty.candidates(role)}
+        ids = {name for role in ID_ROLES if role in kind.roles for name in empty.candidates[role]}
         texts = {name: pyarrow.large_string() for name, short in zip(names, plain, strict=True) if short in ids}
         table = text.read(text.content, column_types=texts, strings_can_be_null=True, null_values=[""])
-        numbers = {name for role in NUMBER_ROLES for name in empty.candidates(role)} | set(UNKNOWN)
+        numbers = {name for role in NUMBER_ROLES for name in empty.candidates[role]} | set(UNKNOWN)
         for number, (name, short) in enumerate(zip(names, plain, strict=True)):
             if short in numbers - ids:
                 _refuse_texts(table, name, text)

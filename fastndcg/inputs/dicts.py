@@ -354,6 +354,8 @@ def is_id_list(row: Any) -> bool:
     """Return True for a list, a tuple, a set, an array or a column: several things without a number each."""
     if isinstance(row, list | tuple | Set):
         return True
+    if isinstance(row, Mapping | str | int | float):
+        return False
     return _find_list_method(row) is not None and getattr(row, "ndim", 1) == 1 and not hasattr(row, "columns")
 
 

@@ -356,8 +356,11 @@ def is_nested(rows: Mapping[Any, Any]) -> bool:
     """Return True if the inner dicts of a dict of dicts hold dicts, too, or if a dict holds groups of ids."""
     if holds_groups(rows, "qrels"):
         return True
-    documents = next((row for row in snapshot(rows, "qrels").values() if isinstance(row, Mapping) and row), {})
-    return any(isinstance(labels, Mapping) for labels in snapshot(documents, "qrels").values())
+    for row in snapshot(rows, "qrels").values():
+        if isinstance(row, Mapping) and row:
+            kinds = set(map(type, snapshot(row, "qrels").values()))
+            return dict in kinds or any(issubclass(kind, Mapping) for kind in kinds - {int, float})
+    return False
 
 
 def _check_rows(rows: dict[Any, Any]) -> dict[Any, Any]:

@@ -118,8 +118,11 @@ class File:
     @functools.cached_property
     def first_line(self) -> bytes:
         """The first line of the head that is neither blank nor a comment, without blanks around it."""
-        lines = (line.group() for line in LINE.finditer(self.head))
-        return next((line.rstrip() for line in lines if line[:1] != COMMENT), b"")
+        for match in LINE.finditer(self.head):
+            line = match.group()
+            if line[:1] != COMMENT:
+                return line.rstrip()
+        return b""
 
     def detach(self) -> Any:
         """Return the plain file at its beginning, which the caller closes, or None if only `read` reads it."""

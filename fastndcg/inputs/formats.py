@@ -15,7 +15,7 @@ import numpy as np
 from fastndcg.choices import Format
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth, convert_ranks, make_layout
-from fastndcg.inputs.arrow_files import is_arrow_file, is_parquet, read_tables
+from fastndcg.inputs.arrow_files import ARROW_MAGIC, PARQUET_MAGIC, read_tables
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.delimited import NAME_THEM, is_delimited, read_delimited
 from fastndcg.inputs.diversity import DiversityQrels
@@ -164,20 +164,26 @@ def read_run_tag(path: FilePath) -> str | None:
 
 class FileFormat(NamedTuple):
     """
-    A format of files, with a function that recognises it by the first bytes of a file, and one that reads it.
+    A format of files: the bytes that show it, or a function that recognises it, and one that reads it.
 
-    `matches` is absent (None) for a format that no first line shows. `has_columns` says if `columns` may name columns.
+    `has_columns` says if `columns` may name columns.
     """
 
     name: str
-    matches: Callable[[File, FileRequest], bool] | None
     read: Callable[[File, FileRequest], Any]
+    magic: tuple[bytes, ...] = ()
+    matches: Callable[[File, FileRequest], bool] | None = None
     has_columns: bool = False
 
 
 def find_format(file: File, request: FileRequest) -> FileFormat:
-    """Return the first format in `FORMATS` that recognises a file by its first bytes."""
-    return next(form for form in FORMATS if form.matches is not None and form.matches(file, request))
+    """Return the first format in `FORMATS` that recognises a file by its first bytes. A folder holds Parquet files."""
+    if file.is_folder:
+        return FORMATS[0]
+    for form in FORMATS:
+        if file.head.startswith(form.magic) or (form.matches is not None and form.matches(file, request)):
+            return form
+    return FORMATS[-1]
 
 
 def read_path(path: FilePath, request: FileRequest) -> Any:
@@ -290,28 +296,6 @@ def _read_labels(file: File, request: FileRequest) -> LabelsInFile:
     return read_svmlight(file, request.options.threads)
 
 
-# Formats are asked in this order. Those with magic bytes come first, as their bytes may look like text. JSON begins
-# with a bracket, and svmlight has a colon in its second field, which may be in a name of a column, too. A header shows
-# delimited fields, of which the number counts only then: three are MS MARCO's, and TREC is all that is left.
-FORMATS = (
-    FileFormat("parquet", lambda file, _: is_parquet(file), read_tables, has_columns=True),
-    FileFormat("arrow", lambda file, _: is_arrow_file(file), read_tables, has_columns=True),
-    FileFormat("json", lambda file, _: file.first_line.startswith((b"{", b"[")), read_json, has_columns=True),
-    FileFormat("svmlight", lambda file, request: request.kind is not Run and is_svmlight(file), _read_labels),
-    FileFormat("csv", is_delimited, read_delimited, has_columns=True),
-    FileFormat(
-        "msmarco", lambda file, request: request.kind is Run and len(file.first_line.split()) == 3, _read_msmarco
-    ),
-    FileFormat("trec", lambda *_: True, _read_trec),
-)
-NAMED_FORMATS = (
-    FileFormat("json", None, functools.partial(read_json, are_lines=False), has_columns=True),
-    FileFormat("jsonl", None, functools.partial(read_json, are_lines=True), has_columns=True),
-    FileFormat("trec_diversity", None, _read_diversity),
-)
-FORMATS_BY_NAME = {form.name: form for form in (*FORMATS, *NAMED_FORMATS) if form.name != "svmlight"}  # without ids
-
-
 QUERY = "qid:"
 LABELS = Layout("label, qid:QUERY, features", (1, NO_LIMIT, NO_LIMIT, 0), 2, NO_LIMIT, "label")
 LABELS_ALONE = Layout("label, features", (NO_LIMIT, NO_LIMIT, NO_LIMIT, 0), 1, NO_LIMIT, "label")
@@ -320,9 +304,9 @@ SIZES = Layout("number of documents", SCORES.fields, 1, 1, "number of documents"
 RANKLIB_SCORES = Layout("query, place, score", (0, 1, 1, 2), 3, 3, "score")
 
 
-def is_svmlight(file: File) -> bool:
+def is_svmlight(file: File, request: FileRequest) -> bool:
     """Return True if the fields after a file's first one are a query or features, which have numbers."""
-    return re.match(rb"\S+\s+(qid|\d+):", file.first_line) is not None
+    return request.kind is not Run and re.match(rb"\S+\s+(qid|\d+):", file.first_line) is not None
 
 
 class LabelsInFile(ArrayTruth):
@@ -419,6 +403,26 @@ def _read_beside_sizes(file: File, threads: int | None) -> LabelsInFile:
     except InvalidInputError as error:
         raise error.reword(before=f"{sizes_source.name}: ") from None
     return LabelsInFile(labels, layout, source)
+
+
+# Formats are asked in this order. Those with magic bytes come first, as their bytes may look like text. JSON begins
+# with a bracket, and svmlight has a colon in its second field, which may be in a name of a column, too. A header shows
+# delimited fields, of which the number counts only then: three are MS MARCO's, and TREC is all that is left.
+FORMATS = (
+    FileFormat("parquet", read_tables, PARQUET_MAGIC, has_columns=True),
+    FileFormat("arrow", read_tables, ARROW_MAGIC, has_columns=True),
+    FileFormat("json", read_json, matches=lambda file, _: file.first_line.startswith((b"{", b"[")), has_columns=True),
+    FileFormat("svmlight", _read_labels, matches=is_svmlight),
+    FileFormat("csv", read_delimited, matches=is_delimited, has_columns=True),
+    FileFormat("msmarco", _read_msmarco, matches=is_msmarco),
+    FileFormat("trec", _read_trec),
+)
+NAMED_FORMATS = (
+    FileFormat("json", functools.partial(read_json, are_lines=False), has_columns=True),
+    FileFormat("jsonl", functools.partial(read_json, are_lines=True), has_columns=True),
+    FileFormat("trec_diversity", _read_diversity),
+)
+FORMATS_BY_NAME = {form.name: form for form in (*FORMATS, *NAMED_FORMATS) if form.name != "svmlight"}  # without ids
 
 
 VECTOR_SUFFIXES = (".npy", ".safetensors")  # of files that have no tag

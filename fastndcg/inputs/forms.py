@@ -51,7 +51,7 @@ class InputForm(NamedTuple):
     name: str  # as error messages list it
     matches: Callable[[Any], bool]
     read: Callable[[Any, Options], Any]
-    is_object: bool = False  # True if no list, tuple, dict or text has the form: these types skip its function
+    types: tuple[type, ...] = ()  # the built-in types that may have the form: others of them skip its function
 
 
 def is_path(value: Any) -> bool:
@@ -115,7 +115,7 @@ def _is_mapping(value: Any) -> bool:
 
 def _is_column_dict(value: Any) -> bool:
     """Return True for a dict of columns with usual names."""
-    if not isinstance(value, Mapping) or len(value) > MOST_COLUMNS:
+    if not isinstance(value, Mapping) or not 0 < len(value) <= MOST_COLUMNS:
         return False
     columns = snapshot(value, "the dict of columns")
     for column in columns.values():
@@ -290,45 +290,45 @@ def _read_recommended_items(run: Any, options: Options) -> Run:
 
 
 FORMS = (
-    InputForm("truth", "", is_number_list, _read_labels),
+    InputForm("truth", "", is_number_list, _read_labels, (list,)),
     InputForm("truth", "an array of labels", _is_array, _read_labels),
-    InputForm("truth", "Rankings, Qrels or Interactions", _is_prepared, _read_prepared, is_object=True),
-    InputForm("truth", "a scipy.sparse matrix", _is_sparse, _read_sparse, is_object=True),
-    InputForm("truth", "the path of a file", is_path, _read_truth_file),
-    InputForm("truth", "", is_pivot, _read_truth_pivot, is_object=True),
-    InputForm("truth", "a data frame", is_frame, _read_truth_frame, is_object=True),
-    InputForm("truth", "a dict of columns", _is_column_dict, _read_truth_frame),
-    InputForm("truth", "a dict of groups of ids", _holds_groups, _read_qrels_dict),
-    InputForm("truth", "a dict of relevant ids", _holds_relevant_ids, _read_relevant_ids),
-    InputForm("truth", "a dict of dicts", _is_mapping, _read_qrels_dict),
-    InputForm("truth", "LensKit's lists of items", is_item_collection, _read_relevant_items, is_object=True),
-    InputForm("truth", "a list of lists of ids", is_id_rows, _read_relevant_rows),
-    InputForm("truth", "a golden set of TruLens", is_golden_set, _read_golden_set),
-    InputForm("truth", "a list or iterator of records", is_records, _read_truth_records),
-    InputForm("truth", "", _is_run, _refuse_run, is_object=True),
-    InputForm("truth", "a list of labels or a ragged column", _is_array_like, _read_array_like),
-    InputForm("run", "a Run", _is_run, _return_run, is_object=True),
-    InputForm("run", "the path of a file", is_path, _read_run_file),
-    InputForm("run", "", is_pivot, _read_run_pivot, is_object=True),
-    InputForm("run", "a data frame", is_frame, _read_run_frame, is_object=True),
-    InputForm("run", "a dict of columns", _is_column_dict, _read_run_frame),
-    InputForm("run", "a dict of retrieved documents", holds_retrieved, _read_retrieved),
-    InputForm("run", "a dict of ranked ids", _holds_ranked_ids, _read_ranked_ids),
-    InputForm("run", "a dict of dicts", _is_mapping, _read_run_dict),
-    InputForm("run", "LensKit's lists of items", is_item_collection, _read_recommended_items, is_object=True),
-    InputForm("run", "a list of lists of ids", is_id_rows, _read_ranked_rows),
-    InputForm("run", "a list or iterator of records", is_records, _read_run_records),
+    InputForm("truth", "Rankings, Qrels or Interactions", _is_prepared, _read_prepared),
+    InputForm("truth", "a scipy.sparse matrix", _is_sparse, _read_sparse),
+    InputForm("truth", "the path of a file", is_path, _read_truth_file, (str,)),
+    InputForm("truth", "", is_pivot, _read_truth_pivot),
+    InputForm("truth", "a data frame", is_frame, _read_truth_frame),
+    InputForm("truth", "a dict of columns", _is_column_dict, _read_truth_frame, (dict,)),
+    InputForm("truth", "a dict of groups of ids", _holds_groups, _read_qrels_dict, (dict,)),
+    InputForm("truth", "a dict of relevant ids", _holds_relevant_ids, _read_relevant_ids, (dict,)),
+    InputForm("truth", "a dict of dicts", _is_mapping, _read_qrels_dict, (dict,)),
+    InputForm("truth", "LensKit's lists of items", is_item_collection, _read_relevant_items),
+    InputForm("truth", "a list of lists of ids", is_id_rows, _read_relevant_rows, (list, tuple)),
+    InputForm("truth", "a golden set of TruLens", is_golden_set, _read_golden_set, (list,)),
+    InputForm("truth", "a list or iterator of records", is_records, _read_truth_records, (list, tuple)),
+    InputForm("truth", "", _is_run, _refuse_run),
+    InputForm("truth", "a list of labels or a ragged column", _is_array_like, _read_array_like, (list, tuple)),
+    InputForm("run", "a Run", _is_run, _return_run),
+    InputForm("run", "the path of a file", is_path, _read_run_file, (str,)),
+    InputForm("run", "", is_pivot, _read_run_pivot),
+    InputForm("run", "a data frame", is_frame, _read_run_frame),
+    InputForm("run", "a dict of columns", _is_column_dict, _read_run_frame, (dict,)),
+    InputForm("run", "a dict of retrieved documents", holds_retrieved, _read_retrieved, (dict,)),
+    InputForm("run", "a dict of ranked ids", _holds_ranked_ids, _read_ranked_ids, (dict,)),
+    InputForm("run", "a dict of dicts", _is_mapping, _read_run_dict, (dict,)),
+    InputForm("run", "LensKit's lists of items", is_item_collection, _read_recommended_items),
+    InputForm("run", "a list of lists of ids", is_id_rows, _read_ranked_rows, (list, tuple)),
+    InputForm("run", "a list or iterator of records", is_records, _read_run_records, (list, tuple)),
 )
 FORMS_BY_KIND = {kind: tuple(form for form in FORMS if form.kind == kind) for kind in ("truth", "run")}
-_BUILT_IN_FORMS = {kind: tuple(form for form in FORMS_BY_KIND[kind] if not form.is_object) for kind in FORMS_BY_KIND}
-_BUILT_IN_TYPES = {list, tuple, dict, str}
+BUILT_IN = {list, tuple, dict, str}
 
 
 def find_form(value: Any, kind: Kind) -> InputForm | None:
     """Return the first form of a kind that recognises a value, or None."""
-    forms = _BUILT_IN_FORMS[kind] if type(value) in _BUILT_IN_TYPES else FORMS_BY_KIND[kind]
-    for form in forms:
-        if form.matches(value):
+    own_type = type(value)
+    is_built_in = own_type in BUILT_IN
+    for form in FORMS_BY_KIND[kind]:
+        if (not is_built_in or own_type in form.types) and form.matches(value):
             return form
     return None
 

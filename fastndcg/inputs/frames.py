@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -39,11 +40,14 @@ LISTS_READ_AS_IDS = (
     "lists of whole numbers differ in length between truth and predictions, and were read as ids. For labels and "
     "scores give a score for each label"
 )
+PLAIN = (str, os.PathLike, dict, list, tuple)  # of values that are no frames
 SOURCE_ROWS = 1 << 16  # that libraries read at once
 
 
 def is_frame(value: Any) -> bool:
     """Return True for a data frame, a data set or a plan of one, but not for a single column."""
+    if isinstance(value, PLAIN):
+        return False
     if find_table_form(value) is not None:
         return True
     if not hasattr(value, "__arrow_c_stream__"):
@@ -54,7 +58,12 @@ def is_frame(value: Any) -> bool:
 
 def is_pandas(value: Any) -> bool:
     """Return True for an object of pandas, or of a class that inherits from one."""
-    return any(kind.__module__.partition(".")[0] == "pandas" for kind in type(value).__mro__)
+    return _is_of_pandas(type(value))  # type: ignore[arg-type]  # a type is hashable
+
+
+@functools.lru_cache(1 << 8)
+def _is_of_pandas(kind: Any) -> bool:
+    return any(base.__module__.partition(".")[0] == "pandas" for base in kind.__mro__)
 
 
 def list_column_names(value: Any) -> tuple[str, ...]:
@@ -82,10 +91,10 @@ class Frame:
         self.name = name
         self.first_row = first_row
         self.given = ColumnNames.of(columns)
-        self._found: dict[str, list[str]] = {}
         self._is_pandas = is_pandas(frame)
         opened = open_tables(frame, name)
         self._names, self._read = _open_columns(opened, name)
+        self._choose_roles()
         self._n_rows = len(frame) if self._is_pandas else getattr(opened, "num_rows", None)
 
     @functools.cached_property
@@ -95,7 +104,7 @@ class Frame:
 
     def list_chosen(self) -> list[str]:
         """Return the names of all columns with a role."""
-        names = dict.fromkeys(found[0] for role in self._list_roles() if len(found := self.candidates(role)) == 1)
+        names = dict.fromkeys(found[0] for role in self._list_roles() if len(found := self.candidates[role]) == 1)
         return [name for name in names if self._names.count(name) == 1]
 
     @property
@@ -122,7 +131,7 @@ class Frame:
 
     def has(self, role: str) -> bool:
         """Return True if there is a column of a role. Raise if the user named one that is absent."""
-        return bool(self._choose_name(role) if role in self.given.by_role else self.candidates(role))
+        return bool(self._choose_name(role) if role in self.given.by_role else self.candidates[role])
 
     @functools.cached_property
     def has_scores(self) -> bool:
@@ -130,12 +139,12 @@ class Frame:
         given = self.given
         if given.side == "predictions" or given.is_alone is False:
             return False
-        labels = self.candidates("label")
-        scores = self.candidates("score")
+        labels = self.candidates["label"]
+        scores = self.candidates["score"]
         if not given.must_exist and given.by_role.get("score", "") not in ("", *self._names):
             return False
-        if not scores and (given.is_alone or not self.candidates("document")):
-            scores = self.candidates("rank") if labels else []
+        if not scores and (given.is_alone or not self.candidates["document"]):
+            scores = self.candidates["rank"] if labels else ()
         if not scores or (labels == scores and not given.is_alone) or not (labels or given.is_alone):
             return False
         if self.has("subtopic"):
@@ -159,7 +168,7 @@ class Frame:
         there = [role for role in ("score", "rank") if named.get(role) in self._names]
         if there:
             return there[0] == "rank"
-        if "score" in named or not self.candidates("rank"):
+        if "score" in named or not self.candidates["rank"]:
             return False
         return not find_usual_names("score", self.given.list_free("score", self._names))
 
@@ -208,7 +217,7 @@ class Frame:
         if self.given.side == "predictions" or self.given.is_alone is False:
             return None
         names = {
-            role: [name for name in self.candidates(role) if name in self._names]
+            role: [name for name in self.candidates[role] if name in self._names]
             for role in ("document", "retrieved", "label", "score")
         }
         note: tuple[str, ...] = ()
@@ -228,7 +237,7 @@ class Frame:
         frames = []
         for side, role, document in (("truth", "label", relevant[0]), ("predictions", "score", retrieved[0])):
             by_role = {"document": document}
-            if self.candidates("query"):
+            if self.candidates["query"]:
                 by_role["query"] = self._choose_name("query")
             if values[role] and values[role][0] not in (relevant[0], retrieved[0]):
                 by_role[role] = self._choose_name(role)
@@ -236,8 +245,8 @@ class Frame:
             for cached in ("has_scores", "is_ranked", "is_interactions"):
                 view.__dict__.pop(cached, None)
             view.given = ColumnNames(by_role, side, must_exist=True, is_alone=False)
-            view._found = {}
             view._names = list(by_role.values())
+            view._choose_roles()
             view.notes = note
             frames.append(view)
         return frames[0], frames[1]
@@ -276,7 +285,7 @@ class Frame:
     @property
     def has_id_lists(self) -> bool:
         """True if each row is a query with a list of ids."""
-        return len(self.candidates("document")) == 1 and self.holds_lists("document")
+        return len(self.candidates["document"]) == 1 and self.holds_lists("document")
 
     def holds_lists(self, role: str) -> bool:
         """Return True if the column of a role has lists."""
@@ -350,13 +359,13 @@ class Frame:
     def _choose_name(self, role: str) -> str:
         """Return the name of the only column of a role. Raise if there is not exactly one."""
         names = self._names
-        candidates = self.candidates(role)
+        candidates = self.candidates[role]
         if len(candidates) == 1 and names.count(candidates[0]) == 1:
             return candidates[0]
         has = f"its columns are {join_names(names)}"
         if len(candidates) != 1:
             what = "more than one of its usual names" if candidates else "none of its usual names"
-            lacks_labels = role == "label" and not (candidates or self.candidates("score"))
+            lacks_labels = role == "label" and not (candidates or self.candidates["score"])
             without_labels = " or, if each document counts 1, only the columns of queries and documents" * lacks_labels
             raise InvalidInputError(
                 f"`{self.name}` must have one column of {role} ids or values, but has {what}: {has}. Give ",
@@ -385,21 +394,9 @@ class Frame:
         """Return the name of a column for error messages."""
         return f"column {name!r} of `{self.name}`"
 
-    def candidates(self, role: str) -> list[str]:
-        """Return the possible columns of a role: the one that the user named, or those with usual names."""
-        found = self._found.get(role)
-        if found is None:
-            found = self._found[role] = self._find(role)
-        return found
-
-    def _find(self, role: str) -> list[str]:
-        given = self.given
-        if role == "retrieved" and given.retrieved is not None:
-            return [given.retrieved]
-        found = given.find(role, self._names)
-        if role == "document" and not found and given.side:
-            found = given.find("relevant" if given.side == "truth" else "retrieved", self._names)
-        return found
+    def _choose_roles(self) -> None:
+        """Find the possible columns of each role: the one that the user named, or those with usual names."""
+        self.candidates = self.given.find_all(tuple(self._names))
 
     def _flattened(self, name: str, column: Any) -> tuple[Any, Array]:
         """Return the values of a column of lists, and the offsets of the lists."""

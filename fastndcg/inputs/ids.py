@@ -64,7 +64,11 @@ class IdColumn:
         """Build a column of texts in UTF-8: text i is ``data[offsets[i]:offsets[i + 1]]``."""
         if len(data) < WORD:
             data = np.concatenate([data, np.zeros(WORD, "u1")])
-        return cls(IdBytes(read_only(data), read_only(offsets.astype("i8", copy=False)), 0), TEXT)
+        data = data.view()
+        offsets = offsets.astype("i8", copy=False).view()
+        data.setflags(False)  # type: ignore[call-arg]  # as in `read_only`
+        offsets.setflags(False)  # type: ignore[call-arg]
+        return cls(IdBytes(data, offsets, 0), TEXT)
 
     @classmethod
     def from_limbs(cls, numbers: Array) -> IdColumn:
@@ -102,7 +106,7 @@ class IdColumn:
 
     def take(self, rows: Array) -> IdColumn:
         """Return the ids of some rows."""
-        if self.has_words:  # several times as fast as rows of bytes
+        if self.ids.width == WORD:  # several times as fast as rows of bytes
             data = self.numbers()[rows].view("u1")
             return IdColumn(self.ids._replace(data=read_only(data)), self.dtype, self.is_wide)
         if self.ids.width:
@@ -161,12 +165,12 @@ class IdColumn:
 
     def names(self) -> Array:
         """Return the ids as the user knows them: an object array of texts, or whole numbers of their dtype."""
-        if not self.are_texts:
+        if self.dtype != TEXT:
             return self.ids.data.view("u8" if self.is_wide else "i8").astype(self.dtype, copy=False)
         offsets = self.ids.offsets
         content = self.ids.data[offsets[0] : offsets[-1]].tobytes()
         bounds = (offsets - offsets[0]).tolist()
-        names = np.empty(len(self), dtype=object)
+        names = np.empty(len(bounds) - 1, dtype=object)
         names[:] = [content[i:j].decode(errors=SURROGATES) for i, j in pairwise(bounds)]
         return names
 
@@ -182,14 +186,16 @@ def concatenate_columns(columns: Sequence[IdColumn]) -> IdColumn:
         is_wide = any(column.is_wide for column in columns)
         return IdColumn(columns[0].ids._replace(data=data), columns[0].dtype, is_wide)
     pieces = []
-    offsets = np.zeros(1 + sum(map(len, columns)), "i8")
+    own_offsets = [column.ids.offsets for column in columns]
+    offsets = np.zeros(1 + sum(map(len, own_offsets)) - len(own_offsets), "i8")
     row = 1
     end = 0
-    for column in columns:
-        first, last = column.ids.offsets[[0, -1]].tolist()
+    for column, own in zip(columns, own_offsets, strict=True):
+        first, last = own[[0, -1]].tolist()
         pieces.append(column.ids.data[first:last])
-        np.add(column.ids.offsets[1:], end - first, out=offsets[row : row + len(column)])
-        row += len(column)
+        stop = row + len(own) - 1
+        np.add(own[1:], end - first, out=offsets[row:stop])
+        row = stop
         end += last - first
     return IdColumn.of_bytes(np.concatenate(pieces), offsets)
 
@@ -219,12 +225,12 @@ def make_comparable(
 
     Raise InvalidTypeError if one column has texts and the other has numbers.
     """
+    if (first.dtype == TEXT) == (second.dtype == TEXT) and first.is_wide == second.is_wide:
+        return first, second
     if not len(first) or not len(second):
         return (first, first.take(np.empty(0, "i8"))) if len(first) else (second.take(np.empty(0, "i8")), second)
     if first.are_texts != second.are_texts:
         _refuse_kinds(first, second, what, sides)
-    if first.is_wide == second.is_wide:
-        return first, second
     return _widen(first), _widen(second)
 
 

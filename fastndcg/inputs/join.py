@@ -13,11 +13,12 @@ from fastndcg.errors import Choice, InvalidInputError, shorten
 from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, make_comparable, split_spans
 from fastndcg.inputs.table import Qrels, Rows, Run, Table
 from fastndcg.kernels.input_arrays import JudgedIds, MatchedLabels, RetrievedIds
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import Array, read_only
+from fastndcg.rankings.validation import Array, as_offsets, read_only
 from fastndcg.runtime.threads import check_threads, run_all
 
 ABSENT = -1
@@ -189,9 +190,10 @@ def find_ids(ids: IdColumn, other_ids: IdColumn, what: str, sides: tuple[str, st
     """Return the index of each id among `other_ids`, which differ, or ABSENT."""
     all_ids = concatenate_columns(make_comparable(ids, other_ids, what, sides))
     codes, _ = all_ids.factorize()
-    indices = np.full(len(all_ids), ABSENT, "i8")
-    indices[codes[len(ids) :]] = np.arange(len(other_ids))
-    return np.asarray(indices[codes[: len(ids)]])
+    n_ids = len(ids)
+    indices = np.full(len(codes), ABSENT, "i8")
+    indices[codes[n_ids:]] = np.arange(len(codes) - n_ids)
+    return np.asarray(indices[codes[:n_ids]])
 
 
 def _make_rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention, threads: int | None) -> Rankings:
@@ -200,17 +202,21 @@ def _make_rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention,
     pool_rows = _Segments(qrels.offsets, pairs[:, 0])
     labels, judged = match_documents((qrels, qrels.values), run, pairs, run_rows.offsets, QRELS_AND_RUN, threads)
 
-    rankings = Rankings(
-        labels,
+    for offsets in (run_rows.offsets, pool_rows.offsets):
+        if offsets[-1] > MAX_RANK:
+            as_offsets(offsets, "offsets", int(offsets[-1]))  # raises for a query with more documents
+    names = _read_query_names(qrels, run, pairs)
+    return Rankings.from_checked(
+        read_only(labels),
         run_rows.select(run.values),
         run_rows.offsets,
-        judged=judged,
-        pool=(pool_rows.select(qrels.values), pool_rows.offsets),
+        read_only(names),
+        read_only(judged),
+        (read_only(pool_rows.select(qrels.values)), pool_rows.offsets),
+        _DocumentNames(qrels, run, pool_rows, run_rows),
         tie_keys=run_rows.select(tie_keys(run, threads)) if TIES[convention.ties].orders == "id" else None,
-        query_ids=_read_query_names(qrels, run, pairs),
         patterns=qrels.select_patterns(pairs[:, 0]),
     )
-    return rankings.set_locator(_DocumentNames(qrels, run, pool_rows, run_rows))
 
 
 @dataclass(frozen=True, slots=True)

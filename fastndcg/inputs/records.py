@@ -120,10 +120,10 @@ class Records(Frame):
         self.source = source
         self._rows = rows
         self.given = ColumnNames.of(columns)
-        self._found = {}
         self._is_pandas = False
         self._fields = self._list_fields(value_role)
         self._names = list(self._fields)
+        self._choose_roles()
         self.source = self.source._replace(columns=tuple(self._names))
 
     def __len__(self) -> int:

@@ -24,7 +24,7 @@ from fastndcg.inputs.table import Qrels, Rows, Run, Table, describe_row, refuse_
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import Array, as_labels
+from fastndcg.rankings.validation import Array, as_labels, as_offsets, as_scores, is_wide, read_only
 from fastndcg.runtime.pickling import Picklable
 
 TELL_APART = ("Keep one of them, or name a column that tells them apart: ", Column("document"))
@@ -56,6 +56,9 @@ class ScoredRows(Picklable):
         is_part: bool = False,
         source: Source | None = None,
     ) -> None:
+        self._labels: Array
+        self._scores: Array
+        self._offsets: Array
         own_source = source or Source(name, "row", n_before=frame.first_row)
         self._source = own_source._replace(remedy=TELL_APART)
         self.queries: IdColumn | None = None  # one per row of lists, if the rows have query ids
@@ -66,14 +69,19 @@ class ScoredRows(Picklable):
             self._take_lists(frame, threads, is_part)
         else:
             self._take_rows(frame, threads)
+        self._are_ordinals = is_wide(self._scores)
+        self._scores = as_scores(self._scores, "scores")
+        self._offsets = as_offsets(self._offsets, "offsets", len(self._labels))
 
     def rankings(self, convention: Convention | None, threads: int | None = None) -> Rankings:
         """Make rankings, with tie keys if the convention orders ties by id."""
         keys = make_tie_keys(self._run, convention, threads)
-        rankings = Rankings(self._labels, self._scores, self._offsets, tie_keys=keys, query_ids=self._names)
-        if self._run is not None:
-            return rankings.set_locator(_DocumentIds(self._place, self._run))
-        return rankings.set_locator(self._place)
+        rankings = Rankings.from_checked(
+            self._labels, self._scores, self._offsets, self._names,
+            find_name=self._place if self._run is None else _DocumentIds(self._place, self._run), tie_keys=keys,
+        )  # fmt: skip
+        rankings.are_ordinals = self._are_ordinals
+        return rankings
 
     def _take_rows(self, frame: Frame, threads: int | None) -> None:
         queries = frame.read_ids("query")
@@ -88,8 +96,8 @@ class ScoredRows(Picklable):
         self._order = groups.rows
         distinct = queries.take(groups.firsts)
         self._offsets = groups.offsets
-        self._names = distinct.names()
-        self._labels = labels if groups.rows is None else labels[groups.rows]
+        self._names = read_only(distinct.names())
+        self._labels = labels if groups.rows is None else read_only(labels[groups.rows])
         if frame.has("document"):
             rows = Rows(distinct, groups, frame.read_ids("document"), scores)
             self._run = Run.of(rows, self._source, threads)
@@ -98,14 +106,14 @@ class ScoredRows(Picklable):
     def _take_lists(self, frame: Frame, threads: int | None, is_part: bool) -> None:
         labels = frame.read_lists("label")
         scores = frame.read_lists("score")
-        self._labels = labels.values
+        self._labels = as_labels(labels.values, "labels")
         self._scores = scores.values
         self._offsets = scores.offsets
         refuse_sizes("label", labels.offsets, "score", self._offsets, self._source)
         queries = None
         if frame.has("query"):
             queries = self.queries = frame.read_ids("query")
-            self._names = queries.names()
+            self._names = read_only(queries.names())
             if not is_part:
                 refuse_repeated(queries, self._source)
         if frame.has("document"):

@@ -30,6 +30,7 @@ from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.progress import is_watched
 
 LEAST_MEMORY = 1 << 26  # bytes that DuckDB sorts with
 PREFIX = "fastndcg-"
@@ -387,7 +388,7 @@ class StreamedTables:
             lambda piece: queries.whole_queries(self._frame(*piece), piece[1]),
             queries.remaining,
             max(1, self._memory // (self._row_bytes * most)),
-            -(-(self._count_rows() or 0) // most),
+            -(-(self._count_rows() or 0) // most) if self._source.is_counted and is_watched() else 0,
         )
 
     @contextlib.contextmanager

@@ -61,6 +61,8 @@ class TableSource(NamedTuple):
         A function that returns the number of rows without reading them.
     is_streamed : bool
         False for rows that are in memory once they are read.
+    is_counted : bool
+        True if `count_rows` takes no time, so that a bar may have the number.
     """
 
     names: tuple[str, ...]
@@ -69,6 +71,7 @@ class TableSource(NamedTuple):
     schema: Any = None
     count_rows: Callable[[], int] | None = None
     is_streamed: bool = True
+    is_counted: bool = False
 
     def make_empty_table(self, columns: Sequence[str]) -> Any:
         """Return some columns without rows: of their types, or of nulls where these are not known."""

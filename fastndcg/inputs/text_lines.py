@@ -117,6 +117,11 @@ def _refuse(name: str, layout: Layout, first: tuple[int, Failure], pieces: dict[
 def _combine_rows(pieces: list[Piece], name: str, documents: IdColumn, values: Array) -> tuple[Rows, Source]:
     """Combine the rows of all blocks."""
     n_rows = len(values)
+    if len(pieces) == 1:
+        queries, starts, _, lines, _ = pieces[0]
+        groups = group_runs(queries, np.arange(len(starts)), starts, n_rows)
+        numbers = None if lines is None else lines + 1
+        return Rows(queries.take(groups.firsts), groups, documents, values), Source(name, "line", numbers)
     first_rows = np.cumsum([0, *(piece.n_rows for piece in pieces)])
     starts = np.concatenate([piece.firsts + first for piece, first in zip(pieces, first_rows, strict=False)])
     queries = concatenate_columns([piece.queries for piece in pieces])
@@ -317,8 +322,10 @@ class BlockOrder:
 
     def collect(self) -> tuple[IdColumn, Array]:
         """Return all rows."""
+        if len(self._buffers) == 1:
+            return self._buffers[0].rows()
         ids, values = zip(*(buffer.rows() for buffer in self._buffers), strict=True)
-        return (ids[0], values[0]) if len(ids) == 1 else (concatenate_columns(ids), np.concatenate(values))
+        return concatenate_columns(ids), np.concatenate(values)
 
     def _find_buffer(self, n_text: int) -> _RowBuffer:
         """Return the last buffer, or a new one if the text does not fit."""

@@ -255,14 +255,15 @@ class Rankings(ReadOnly):
     @staticmethod
     def from_checked(
         labels: Array, scores: Array, offsets: Array, query_ids: Array | None, judged: Any = None,
-        pool: Any = None, find_name: Callable[[str, int], str] | None = None,
+        pool: Any = None, find_name: Callable[[str, int], str] | None = None, tie_keys: Array | None = None,
+        patterns: Patterns | None = None,
     ) -> Rankings:  # fmt: skip
         """
         Make rankings of arrays that were checked.
 
         Parameters
         ----------
-        labels, scores, offsets, query_ids, judged, pool
+        labels, scores, offsets, query_ids, judged, pool, tie_keys, patterns
             See `Rankings`. `scores` come from `as_scores`, the others from functions like it.
         find_name : callable, optional
             See `set_locator`.
@@ -283,7 +284,8 @@ class Rankings(ReadOnly):
         rankings.n_queries = len(offsets) - 1
         if pool is not None:
             rankings.n_labels += len(pool[0])
-        rankings.tie_keys = rankings.patterns = None
+        rankings.tie_keys = None if tie_keys is None else read_only(tie_keys)
+        rankings.patterns = patterns
         rankings.scores = read_only(scores)
         rankings.are_ordinals = False
         return rankings

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 from fastndcg.errors import InvalidInputError, MissingPackageError, shorten
 from fastndcg.runtime.lazy_import import load_package
@@ -76,6 +77,21 @@ def optional_import(module: str, purpose: str, extra: str) -> ModuleType:
     except Exception as error:
         raise _broken_package(package, purpose, error) from error
     raise _missing_packages([package, *_find_absent(extra)], purpose) from cause
+
+
+class OptionalPackage:
+    """A package that is imported when one of its attributes is first used. See `optional_import`."""
+
+    def __init__(self, module: str, purpose: str, extra: str) -> None:
+        self._module = module
+        self._purpose = purpose
+        self._extra = extra
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the package, which is kept: later uses of it take no call."""
+        value = getattr(optional_import(self._module, self._purpose, self._extra), name)
+        self.__dict__[name] = value
+        return value
 
 
 def check_numba_environment() -> None:

@@ -140,7 +140,7 @@ def test_feather_before_arrow(tmp_path):
     """A Feather file of version 1, which current pyarrow does not read, raises an error with the remedy."""
     path = tmp_path / "old.feather"
     path.write_bytes(b"FEA1" + bytes(64) + b"FEA1")
-    with pytest.raises(fn.InvalidInputError, match=r"old.feather must be a whole Arrow or Feather file, .* Write it"):
+    with pytest.raises(fn.InvalidInputError, match=r"old.feather must hold a whole Arrow or Feather file, .* Write"):
         fn.read_run(path)
 
 

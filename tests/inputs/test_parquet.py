@@ -226,9 +226,9 @@ def test_columns_with_fewer_values_than_promised(tmp_path, monkeypatch):
             yield batch[:-1] if number == 0 and arguments[1] == [1] else batch
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", shorter)
-    refused(f"{path} must be whole Parquet files, but 99 of 100 rows can be read. Write it anew", path)
+    refused(f"{path} must hold whole Parquet files, but 99 of 100 rows can be read. Write it anew", path)
     pq.write_table(table_of(QUERIES), path, row_group_size=100)
-    refused(f"{path} must be whole Parquet files, but 99 of 100 rows can be read. Write it anew", path)
+    refused(f"{path} must hold whole Parquet files, but 99 of 100 rows can be read. Write it anew", path)
 
 
 def refused(message, path, **options):
