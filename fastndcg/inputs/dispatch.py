@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from fastndcg.choices import MissingTruth
-from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import ArrayTruth, layout_and_values, read_ragged, refuse_cuts
 from fastndcg.inputs.columns import refuse_unknown
 from fastndcg.inputs.dicts import find_id_rows
@@ -28,7 +28,13 @@ from fastndcg.inputs.recommendations.interactions import (
     match_recommendations,
     refuse_frame,
 )
-from fastndcg.inputs.recommendations.item_selection import ItemSelection, convert_to_interactions
+from fastndcg.inputs.recommendations.item_selection import (
+    ItemLists,
+    ItemSelection,
+    as_lists,
+    convert_to_interactions,
+    read_item_arrays,
+)
 from fastndcg.inputs.recommendations.models import Model, match_scores, partition_model, read_score_matrix
 from fastndcg.inputs.scored_frames import ScoredRows, TablePair
 from fastndcg.inputs.streams import StreamedTables
@@ -96,45 +102,105 @@ def join_predictions(
     truth: TruthInput, predictions: Any, convention: Convention, options: Options
 ) -> Rankings | Joined | PartitionedInput:
     """Combine predictions with the truth: return rankings, or an object that makes them part by part."""
-    if isinstance(truth, ArrayTruth):
-        return _score_labels(truth, predictions, options)
-    if isinstance(truth, Rankings | ScoredRows | StreamedTables | TablePair):
-        if predictions is not None:
-            kind = "Rankings, which holds scores" if isinstance(truth, Rankings) else "a frame that holds scores"
-            raise InvalidInputError(f"`predictions` must be left out when `truth` is {kind}")
-        if isinstance(truth, StreamedTables):
-            return truth.under(convention)
-        if isinstance(truth, TablePair):
-            return join(truth.qrels, truth.run, convention, options.threads)
-        return truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads)
-    if isinstance(predictions, Model):
-        refuse_unknown(options.columns, {"truth": _list_columns(truth)})
-        return partition_model(truth, predictions, convention, options)
-    options.check_streaming(is_streamed=False)
-    if isinstance(predictions, Recommendations) and predictions.has_ids and isinstance(truth, Qrels):
-        predictions = cast(Any, predictions).to_run()
-    if hasattr(predictions, "tocsr"):
-        options.check_no_selection("`predictions` is sparse", "Leave the scores of such items out")
-        return _join_sparse(truth, predictions, convention, options)
-    run = None
-    scores = None if is_path(predictions) else read_score_matrix(predictions)
+    for row in COMBINATIONS:
+        if isinstance(truth, row.truth):
+            read = row.read(truth, predictions, options)
+            if read is not None:
+                return row.combine(truth, read, convention, options)
+    raise AssertionError(row.name)  # the last reader of each truth returns a value or raises
+
+
+class Combination(NamedTuple):
+    """
+    Truth and predictions that go together.
+
+    `read` reads the predictions, and returns None for those of another row. `combine` makes rankings of both.
+    """
+
+    name: str
+    truth: type | tuple[type, ...]
+    read: Callable[[Any, Any, Options], Any]
+    combine: Callable[[Any, Any, Convention, Options], Rankings | Joined | PartitionedInput]
+
+
+def _read_scores(truth: ArrayTruth, scores: Any, options: Options) -> Any:
+    """Return scores of labels in arrays: an array, or the rankings of those in a file."""
+    if hasattr(scores, "dtype") or is_number_list(scores):
+        return scores
+    if isinstance(scores, Model):
+        raise InvalidTypeError(
+            f"`truth` must be items that users like, or judgments with ids, for {type(scores).__name__}, but is an "
+            "array of labels. Give scipy.sparse.csr_array(labels), Interactions, or a dict"
+        )
+    _check_given(scores)
+    if isinstance(truth, LabelsInFile) and is_path(scores):
+        return truth.read_rankings(scores, options.threads)
+    refuse_several(scores, "predictions")
+    if find_form(scores, "run") is not None:
+        kind = type(scores).__name__
+        several = ". For scores of several systems take fn.compare" * isinstance(scores, Mapping)
+        raise InvalidTypeError(
+            f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}{several}"
+        )
+    return scores
+
+
+def _rank_arrays(truth: ArrayTruth, scores: Any, convention: Convention, options: Options) -> Rankings:
+    del convention, options
+    return scores if isinstance(scores, Rankings) else truth.rankings(scores)
+
+
+def _read_nothing(truth: TruthInput, predictions: Any, options: Options) -> bool:
+    """Check that there are no predictions, as the truth has scores."""
+    del options
+    if predictions is not None:
+        kind = "Rankings, which holds scores" if isinstance(truth, Rankings) else "a frame that holds scores"
+        raise InvalidInputError(f"`predictions` must be left out when `truth` is {kind}")
+    return True
+
+
+def _read_model(truth: Qrels | Interactions, predictions: Any, options: Options) -> Model | None:
+    if not isinstance(predictions, Model):
+        options.check_streaming(is_streamed=False)
+        return None
+    refuse_unknown(options.columns, {"truth": _list_columns(truth)})
+    return predictions
+
+
+def _read_sparse(truth: Qrels | Interactions, predictions: Any, options: Options) -> Any:
+    del truth
+    if not hasattr(predictions, "tocsr"):
+        return None
+    options.check_no_selection("`predictions` is sparse", "Leave the scores of such items out")
+    return checked_matrix(predictions)
+
+
+def _read_matrix(truth: Qrels | Interactions, predictions: Any, options: Options) -> Array | None:
+    # neither is a matrix, and what follows would ask six libraries
+    scores = None if predictions is None or isinstance(predictions, str | dict) else read_score_matrix(predictions)
     if scores is not None:
         refuse_unknown(options.columns, {"truth": _list_columns(truth)})
-        liked = truth if isinstance(truth, Interactions) else convert_to_interactions(truth, len(scores))
-        return match_scores(liked, scores, options.selection or ItemSelection())
-    if predictions is not None:
+    elif predictions is not None:
         remedy = "Give these scores, or leave the argument out and recommend only items that count"
         options.check_no_selection("`predictions` has no score for every item", remedy)
-    is_run = is_path(predictions) or (predictions is not None and not _is_item_lists(predictions))
-    if isinstance(truth, Qrels) and is_run:
-        run = read_run_form(predictions, "predictions", replace(options, other=truth))
-    columns = {"truth": _list_columns(truth)}
-    if predictions is not None:
-        columns["predictions"] = _list_columns(run)
+    return scores
+
+
+def _read_run(truth: Qrels, predictions: Any, options: Options) -> Run | None:
+    if isinstance(predictions, Recommendations) and predictions.has_ids:
+        predictions = cast(Any, predictions).to_run()
+    is_run = isinstance(predictions, str | dict) or (predictions is not None and not _is_item_lists(predictions))
+    if not is_run:
+        return None
+    run = read_run_form(predictions, "predictions", replace(options, other=truth))
+    refuse_unknown(options.columns, {"truth": _list_columns(truth), "predictions": _list_columns(run)})
+    return run
+
+
+def _read_items(truth: Qrels | Interactions, predictions: Any, options: Options) -> Recommendations:
+    columns = {"truth": _list_columns(truth)} | ({} if predictions is None else {"predictions": ()})
     refuse_unknown(options.columns, columns)
     _check_given(predictions)
-    if isinstance(truth, Qrels) and run is not None:
-        return join(truth, run, convention, options.threads, is_part=options.is_part)
     refuse_several(predictions, "predictions")
     if isinstance(predictions, Mapping):
         raise InvalidTypeError(
@@ -143,13 +209,31 @@ def join_predictions(
         )
     recommended = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
     refuse_frame(recommended.items, "predictions")
-    liked = truth if isinstance(truth, Interactions) else convert_to_interactions(truth, recommended.n_users)
+    return recommended
+
+
+def _match_matrix(
+    truth: Qrels | Interactions, scores: Array, convention: Convention, options: Options
+) -> RankingPartitions:
+    del convention
+    return match_scores(_convert_truth(truth, len(scores)), scores, options.selection or ItemSelection())
+
+
+def _match_items(
+    truth: Qrels | Interactions, recommended: Recommendations, convention: Convention, options: Options
+) -> RankingPartitions:
+    del convention, options
+    liked = _convert_truth(truth, recommended.n_users)
     return match_recommendations(liked, recommended.items, once=recommended.repeated == "once")
+
+
+def _convert_truth(truth: Qrels | Interactions, n_users: int) -> Interactions:
+    return truth if isinstance(truth, Interactions) else convert_to_interactions(truth, n_users)
 
 
 def _join_sparse(truth: Qrels | Interactions, scores: Any, convention: Convention, options: Options) -> Joined:
     """Rank the items that a scipy.sparse matrix has scores of."""
-    rows = checked_matrix(scores).tocsr().copy()
+    rows = scores.tocsr().copy()
     rows.sum_duplicates()
     run = Run.of(_number_rows(rows.indices, as_offsets(rows.indptr, "indptr", len(rows.indices)), rows.data), SPARSE)
     if isinstance(truth, Interactions):
@@ -169,6 +253,26 @@ def _number_rows(items: Array, offsets: Array, values: Array) -> Rows:
     return Rows(IdColumn.from_limbs(np.arange(len(offsets) - 1)), groups, IdColumn.from_limbs(items), values)
 
 
+WITH_ITEMS = (Qrels, Interactions)
+# Rows are tried in this order: a model and a matrix have scores of all items, which a run and lists of items lack.
+COMBINATIONS = (
+    Combination("arrays", ArrayTruth, _read_scores, _rank_arrays),
+    Combination("rankings", Rankings, _read_nothing, lambda truth, *_: truth),
+    Combination("labels and scores", ScoredRows, _read_nothing,
+                lambda truth, _, convention, options: truth.rankings(convention, options.threads)),
+    Combination("stream", StreamedTables, _read_nothing, lambda truth, _, convention, __: truth.under(convention)),
+    Combination("join of one table", TablePair, _read_nothing,
+                lambda truth, _, convention, options: join(truth.qrels, truth.run, convention, options.threads)),
+    Combination("match model", WITH_ITEMS, _read_model, partition_model),
+    Combination("join of a matrix", WITH_ITEMS, _read_sparse, _join_sparse),
+    Combination("match scores", WITH_ITEMS, _read_matrix, _match_matrix),
+    Combination("join", Qrels, _read_run,
+                lambda truth, run, convention, options: join(
+                    truth, run, convention, options.threads, is_part=options.is_part)),
+    Combination("match items", WITH_ITEMS, _read_items, _match_items),
+)  # fmt: skip
+
+
 def join_all(truth: TruthInput, predictions: Any, convention: Convention, options: Options) -> Joined:
     """Combine predictions with the truth as one set of rankings, whatever memory that takes."""
     return make_whole(join_predictions(truth, predictions, convention, options))
@@ -179,27 +283,6 @@ def make_whole(combined: Rankings | Joined | PartitionedInput) -> Joined:
     if isinstance(combined, Joined):
         return combined
     return Joined(combined if isinstance(combined, Rankings) else combined.whole())
-
-
-def _score_labels(truth: ArrayTruth, scores: Any, options: Options) -> Rankings:
-    """Make rankings of labels in arrays and their scores."""
-    if isinstance(scores, Model):
-        raise InvalidTypeError(
-            f"`truth` must be items that users like, or judgments with ids, for {type(scores).__name__}, but is an "
-            "array of labels. Give scipy.sparse.csr_array(labels), Interactions, or a dict"
-        )
-    if not hasattr(scores, "dtype") and not is_number_list(scores):
-        _check_given(scores)
-        if isinstance(truth, LabelsInFile) and is_path(scores):
-            return truth.read_rankings(scores, options.threads)
-        refuse_several(scores, "predictions")
-        if find_form(scores, "run") is not None:
-            kind = type(scores).__name__
-            several = ". For scores of several systems take fn.compare" * isinstance(scores, Mapping)
-            raise InvalidTypeError(
-                f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}{several}"
-            )
-    return truth.rankings(scores)
 
 
 def _check_given(predictions: Any) -> None:
@@ -228,7 +311,35 @@ def make_selection(exclude: Any, candidates: Any, missing_truth: MissingTruth, t
     """Read the arguments that select items, and return None if none was given."""
     if exclude is None and candidates is None and isinstance(missing_truth, str) and missing_truth == "raise":
         return None
-    return ItemSelection(exclude, candidates, missing_truth, threads)
+    return read_selection(exclude, candidates, missing_truth, threads)
+
+
+def read_selection(
+    exclude: Any, candidates: Any, missing_truth: MissingTruth = "raise", threads: int | None = None
+) -> ItemSelection:
+    """Read the arguments that select items."""
+    excluded = None if exclude is None else _read_selected(exclude, "exclude", threads)
+    ranked = None if candidates is None else _read_selected(candidates, "candidates", threads)
+    return ItemSelection(excluded, ranked, missing_truth, threads)
+
+
+def _read_selected(value: Any, name: str, threads: int | None) -> ItemLists | Qrels | IdColumn:
+    """Read items: one set for all users, one a user, a mask, or interactions. Ids are looked up later."""
+    try:
+        items: Any = read_item_arrays(value, name, threads)
+        if items is None:
+            form = find_form(value, "truth")
+            items = None if form is None else form.read(value, Options(threads=threads))
+        if isinstance(items, Interactions):
+            items = as_lists(items, threads)
+    except FastndcgError as error:
+        raise error.reword(before=f"`{name}`: ") from None
+    if isinstance(items, ItemLists | Qrels | IdColumn):
+        return items
+    raise InvalidTypeError(
+        f"`{name}` must be interactions (a scipy.sparse matrix, Interactions or a frame of users and items), items of "
+        f"all users (a set or an array), or one list a user, but is of type {type(value).__name__}. Convert it"
+    )
 
 
 NAMES = ("first", "second")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.exports.exportable import join_pieces
@@ -17,9 +17,7 @@ from fastndcg.exports.files import COMPRESSIONS, FilePath, check_file_path, find
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 
-if TYPE_CHECKING:
-    from fastndcg.inputs.table import Table
-
+Table: TypeAlias = Any  # that of table.py, which imports this module
 DEFAULT_TAG = "fastndcg"
 SUFFIXES = {
     ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet",

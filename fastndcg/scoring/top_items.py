@@ -10,10 +10,10 @@ import numpy as np
 
 from fastndcg.choices import RepeatedItems
 from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.inputs.dispatch import read_selection
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.interactions import PADDING, Recommendations
-from fastndcg.inputs.recommendations.item_selection import ItemSelection
 from fastndcg.inputs.recommendations.models import Model, RankTask, match_nothing
 from fastndcg.inputs.table import Run
 from fastndcg.rankings.known_ranks import RankCounts
@@ -174,7 +174,7 @@ class ScoringModel(Model):
         """
         check_whole_number(k, "k", 1)
         check_threads(threads)
-        selection = ItemSelection(exclude, candidates, threads=threads)
+        selection = read_selection(exclude, candidates, threads=threads)
         options = Options(memory=memory, threads=threads, progress=progress, selection=selection)
         options.check_streaming(is_streamed=True)
         if not self.n_users:

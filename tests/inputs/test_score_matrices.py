@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.engine import run as engine
+from fastndcg.inputs.dispatch import read_selection
 from fastndcg.inputs.recommendations import item_selection, models
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.item_selection import ItemSelection
@@ -157,7 +158,7 @@ def test_strategies_give_the_same_bits(n_relevant, ties, metrics, strategy):
     ]
     scores = rng.integers(0, 60, (5, 300)).astype("f4")
     convention = fn.conventions["default"].replace(ties=ties)
-    selection = ItemSelection(list(excluded))
+    selection = read_selection(list(excluded), None)
     rankings = models.match_scores(Interactions(*flat(liked)), scores, selection).new_builder()(0, 5)
     output = engine.run(rankings, parse_metrics(metrics), convention, strategy=strategy)
     by_hand = list_by_hand(liked, scores, excluded)
@@ -270,7 +271,7 @@ def test_items_of_all_users_in_every_form(items):
 
 def test_scores_are_read_in_place():
     liked = Interactions(*flat(LIKED))
-    build = models.match_scores(liked, SCORES, ItemSelection(SEEN, missing_truth="skip")).new_builder()
+    build = models.match_scores(liked, SCORES, read_selection(SEEN, None, "skip")).new_builder()
     assert np.shares_memory(build(0, 4).rows.scores, SCORES)
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(ScoreRowRankings, "__getattr__")

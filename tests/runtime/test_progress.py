@@ -162,7 +162,8 @@ def test_compare_shows_progress(terminal):
     assert "resampling queries" in terminal.getvalue()
 
 
-def test_streaming_and_reading_files_show_progress(terminal, tmp_path):
+def test_streaming_and_reading_files_show_progress(terminal, tmp_path, monkeypatch):
+    monkeypatch.setattr("fastndcg.inputs.streams.MOST_ROWS", 10)
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     table = pyarrow.table({"query": np.repeat(np.arange(50), 2), "label": [1, 0] * 50, "score": np.arange(100.0)})

@@ -11,9 +11,7 @@ import numpy as np
 from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, Option, shorten
 from fastndcg.inputs.arrays import read_ragged
-from fastndcg.inputs.forms import find_form
 from fastndcg.inputs.ids import IdColumn, split_spans
-from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.interactions import PADDING, PART, Interactions, are_rising, as_items
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
@@ -72,7 +70,7 @@ NO_LISTS = ItemLists(read_only(np.empty(0, "i4")), read_only(np.zeros(1, "i8")),
 
 class ItemSelection(Picklable):
     """
-    The items that count for each user, in the forms that a user gives. See `evaluate` for the arguments.
+    The items that count for each user: excluded ones, candidates, and what is done about others in the truth.
 
     Any number of threads may use a selection at once.
     """
@@ -81,8 +79,8 @@ class ItemSelection(Picklable):
 
     def __init__(
         self,
-        exclude: Any = None,
-        candidates: Any = None,
+        exclude: ItemLists | Qrels | IdColumn | None = None,
+        candidates: ItemLists | Qrels | IdColumn | None = None,
         missing_truth: MissingTruth = "raise",
         threads: int | None = None,
     ) -> None:
@@ -92,8 +90,8 @@ class ItemSelection(Picklable):
             )
         self._missing_truth = missing_truth
         self._threads = threads
-        self._exclude = None if exclude is None else read_items(exclude, "exclude", threads)
-        self._candidates = None if candidates is None else read_items(candidates, "candidates", threads)
+        self._exclude = exclude
+        self._candidates = candidates
         if isinstance(self._candidates, ItemLists) and not len(self._candidates.items):
             raise InvalidInputError("`candidates` must have an item, but is empty. Leave it out to rank all items")
         self._last: tuple[Any, tuple[int, int], MatchedItems] | None = None
@@ -225,29 +223,17 @@ def unite_lists(first: ItemLists, second: ItemLists) -> ItemLists:
     return ItemLists(read_only(items), read_only(count_before(counts)), first.n_items, False)
 
 
-def read_items(value: Any, name: str, threads: int | None) -> ItemLists | Qrels | IdColumn:
-    """Read items: one set for all users, one a user, a mask, or interactions. Ids are looked up later."""
-    try:
-        if _are_texts(value):
-            return IdColumn.of(list(value) if isinstance(value, Set) else value, f"`{name}`")
-        if isinstance(value, Set | range):
-            return _share(np.fromiter(_check_numbers(value), "i8"))
-        if hasattr(value, "tocsr"):
-            return _read_matrix(value, threads)
-        if isinstance(value, np.ndarray | list | tuple) or read_ragged(value, name) is not None or _is_tensor(value):
-            return _read_arrays(value, name, threads)
-        form = find_form(value, "truth")
-        prepared = None if form is None else form.read(value, Options(threads=threads))
-    except FastndcgError as error:
-        raise error.reword(before=f"`{name}`: ") from None
-    if isinstance(prepared, Qrels):
-        return prepared
-    if isinstance(prepared, Interactions):
-        return _as_lists(prepared, threads)
-    raise InvalidTypeError(
-        f"`{name}` must be interactions (a scipy.sparse matrix, Interactions or a frame of users and items), items of "
-        f"all users (a set or an array), or one list a user, but is of type {type(value).__name__}. Convert it"
-    )
+def read_item_arrays(value: Any, name: str, threads: int | None) -> ItemLists | IdColumn | None:
+    """Read items of all users, one list a user, a mask or a matrix. Return None for other forms."""
+    if _are_texts(value):
+        return IdColumn.of(list(value) if isinstance(value, Set) else value, f"`{name}`")
+    if isinstance(value, Set | range):
+        return _share(np.fromiter(_check_numbers(value), "i8"))
+    if hasattr(value, "tocsr"):
+        return _read_matrix(value, threads)
+    if isinstance(value, np.ndarray | list | tuple) or read_ragged(value, name) is not None or _is_tensor(value):
+        return _read_arrays(value, name, threads)
+    return None
 
 
 def _are_texts(value: Any) -> bool:
@@ -267,7 +253,7 @@ def fit_lists(items: ItemLists | Qrels | IdColumn, name: str, shape: tuple[int, 
         )
     if isinstance(items, Qrels):
         try:
-            items = _as_lists(convert_to_interactions(items, n_users), threads)
+            items = as_lists(convert_to_interactions(items, n_users), threads)
         except FastndcgError as error:
             raise error.reword(before=f"`{name}`: ") from None
     n_lists = len(items.offsets) - 1
@@ -429,10 +415,11 @@ def _read_matrix(matrix: Any, threads: int | None) -> ItemLists:
             f"a sparse matrix must store no 0, but that of item {interactions.items[place]} of user {user} is one. "
             "Call eliminate_zeros() if the item does not belong to the set, or store 1"
         )
-    return _as_lists(interactions, threads)
+    return as_lists(interactions, threads)
 
 
-def _as_lists(interactions: Interactions, threads: int | None) -> ItemLists:
+def as_lists(interactions: Interactions, threads: int | None) -> ItemLists:
+    """Return the items of all users as lists in rising order."""
     ordered = sort_items(interactions, threads)
     return ItemLists(ordered.items, ordered.offsets, ordered.n_items, False)
 
@@ -441,7 +428,7 @@ def _read_arrays(value: Any, name: str, threads: int | None) -> ItemLists:
     """Read an array of items or a mask, with one dimension for all users, or with a row for each user."""
     lists = read_ragged(value, name)
     if lists is not None:
-        return _as_lists(Interactions(as_items(lists.values, name, 1), None, lists.offsets, threads=threads), threads)
+        return as_lists(Interactions(as_items(lists.values, name, 1), None, lists.offsets, threads=threads), threads)
     if isinstance(value, list | tuple) and any(isinstance(row, list | tuple | Set | np.ndarray) for row in value):
         return _read_rows(value, name, threads)
     array = as_array(value, name)
@@ -452,7 +439,7 @@ def _read_arrays(value: Any, name: str, threads: int | None) -> ItemLists:
     items = as_items(array, name, 2)
     is_item = items != PADDING
     offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(is_item, axis=1))])
-    return _as_lists(Interactions(items[is_item], None, offsets, threads=threads), threads)
+    return as_lists(Interactions(items[is_item], None, offsets, threads=threads), threads)
 
 
 def _read_rows(rows: Any, name: str, threads: int | None) -> ItemLists:
@@ -471,7 +458,7 @@ def _read_rows(rows: Any, name: str, threads: int | None) -> ItemLists:
     arrays = [as_items(list(row) if isinstance(row, Set) else row, name, 1) if len(row) else () for row in rows]
     offsets = np.cumsum([0, *map(len, arrays)])
     items = np.concatenate([np.empty(0, "i8"), *arrays]).astype("i8")
-    return _as_lists(Interactions(items, None, offsets, threads=threads), threads)
+    return as_lists(Interactions(items, None, offsets, threads=threads), threads)
 
 
 def _read_mask(mask: Array) -> ItemLists:
