@@ -12,7 +12,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.ids import Groups, IdColumn, as_id_numbers, group, is_text_list
-from fastndcg.inputs.table_sources import check_column, read_offsets
+from fastndcg.inputs.table_sources import check_column, pyarrow, read_offsets
 from fastndcg.rankings.rankings import Patterns, Rankings
 from fastndcg.rankings.validation import (
     READY_LABELS,
@@ -374,7 +374,7 @@ def _read_rows(rows: Sequence[Any]) -> Ragged | None:
 
 def _convert_column(value: Any) -> Any:
     """Convert a column to pyarrow, without a stream if possible: streams lose the sizes of buffers."""
-    pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
+    optional_import("pyarrow", "reading columns of lists", "arrow")
     is_pandas = type(value).__module__.partition(".")[0] == "pandas"
     if isinstance(value, pyarrow.ChunkedArray):
         return value
@@ -401,7 +401,6 @@ def read_lists(column: Any, name: str) -> Ragged:
 
 def flatten_lists(column: Any) -> tuple[Any, Array]:
     """Return the values of an Arrow column of lists, without a copy of a single chunk, and the offsets of the lists."""
-    pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
     pieces = []
     offsets = [np.zeros(1, "i8")]
     end = 0
@@ -422,7 +421,6 @@ def find_list(place: int, offsets: Array) -> int:
 
 def _as_plain_lists(chunk: Any) -> Any:
     """Convert lists of fixed size, or views of lists, to plain lists. A cast by pyarrow gives wrong values of views."""
-    pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
     compute = optional_import("pyarrow.compute", "reading columns of lists", "arrow")
     sizes = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
     return pyarrow.LargeListArray.from_arrays(np.concatenate([[0], np.cumsum(sizes, dtype="i8")]), chunk.flatten())
@@ -430,7 +428,6 @@ def _as_plain_lists(chunk: Any) -> Any:
 
 def convert_decimals(column: Any) -> Any:
     """Replace decimals by the nearest float64, by way of their digits: a cast by Arrow is less exact."""
-    pyarrow = optional_import("pyarrow", "reading columns", "arrow")
     is_decimal = pyarrow.types.is_decimal(column.type)
     return column.cast(pyarrow.string()).cast(pyarrow.float64()) if is_decimal else column
 

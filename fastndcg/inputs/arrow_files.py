@@ -26,7 +26,7 @@ from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.scored_frames import FileRequest
 from fastndcg.inputs.streams import StreamedTables
-from fastndcg.inputs.table_sources import TableSource, convert_arrow_errors
+from fastndcg.inputs.table_sources import TableSource, convert_arrow_errors, pyarrow
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
 
@@ -100,7 +100,6 @@ class _Content:
     @contextlib.contextmanager
     def open(self) -> Iterator[Any]:
         """Open the content at its beginning."""
-        pyarrow = optional_import("pyarrow", "reading Arrow files", "arrow")
         if self._bytes is not None:
             yield pyarrow.BufferReader(self._bytes)
             return
@@ -128,7 +127,6 @@ class _NativeReads:
 
     def read_buffer(self, size: int) -> Any:
         """Return the next bytes."""
-        pyarrow = optional_import("pyarrow", "reading Arrow files", "arrow")
         buffer = pyarrow.allocate_buffer(size, resizable=True)
         buffer.resize(self._file.readinto(buffer))
         return buffer
@@ -151,7 +149,6 @@ def _open_reader(file: Any, columns: Sequence[str] | None) -> Any:
 def _read_batches(content: _Content, columns: Sequence[str], most: int) -> Iterator[Any]:
     """Read the batches of some columns. Their sizes are those of the file."""
     del most
-    pyarrow = optional_import("pyarrow", "reading Arrow files", "arrow")
     with convert_arrow_errors(content.name, ARROW), content.open() as file, _open_reader(file, columns) as reader:
         n_batches = getattr(reader, "num_record_batches", None)
         batches = reader if n_batches is None else map(reader.get_batch, range(n_batches))
@@ -208,7 +205,6 @@ def _find_paths(name: str) -> tuple[str | list[str], str, Any]:
 
 def _keep_texts(files: Any) -> Any:
     """Return a schema with texts for Hive's folders such as 007, which are no numbers, or None without such folders."""
-    pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
     folders = {part for path in files.files for part in path.split("/")[:-1]}
     schema = getattr(files.partitioning, "schema", pyarrow.schema([]))
     schema_with_texts = schema
@@ -257,7 +253,6 @@ def _read_row_groups(dataset: Any, name: str, columns: Sequence[str], most: int)
 def _read_row_group(
     file: Any, group: Any, stored: list[str], partitions: Mapping[str, Any], most: int, name: str
 ) -> Iterator[Any]:
-    pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
     n_tables = max(1, -(-group.num_rows // most))
     size = max(1, -(-group.num_rows // n_tables))
     n_read = 0
@@ -275,7 +270,6 @@ def _read_row_group(
 
 def _split_columns(schema: Any, fragment: Any, columns: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
     """Return the needed columns that a file has, and the values of the others in its folders' names."""
-    pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
     dataset = optional_import("pyarrow.dataset", "reading Parquet", "arrow")
     keys = dataset.get_partition_keys(fragment.partition_expression)
     stored = [name for name in columns if name in fragment.physical_schema.names]

@@ -22,6 +22,7 @@ from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.scored_frames import FileRequest
 from fastndcg.inputs.table import Run, Table
+from fastndcg.inputs.table_sources import pyarrow
 from fastndcg.inputs.text_lines import TEXT, describe_remedy
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
@@ -153,7 +154,6 @@ class _Text(NamedTuple):
 def read_delimited(file: File, request: FileRequest) -> Any:
     """Read the columns of a file, and the places of its rows. Ids are texts, so that 007 stays 007."""
     kind, columns = request.kind, request.columns
-    pyarrow = optional_import("pyarrow", "reading CSV", "arrow")
     dialect = find_dialect(file.first_line, kind, columns) or Dialect(",", None)
     text = _open_text(file, dialect, kind)
     place = f"{file.name}, line {1 + text.n_before}"
@@ -263,7 +263,6 @@ def _make_source(table: Any, text: _Text) -> Source:
 
 def _refuse_texts(table: Any, column: str, text: _Text) -> None:
     """Raise for a value that is no decimal number, such as 0x10, which Arrow accepts."""
-    pyarrow = optional_import("pyarrow", "reading CSV", "arrow")
     types = pyarrow.types
     kind = table.schema.field(column).type
     if types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind):

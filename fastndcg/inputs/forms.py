@@ -77,7 +77,7 @@ def is_pivot(value: Any) -> bool:
         return False
     if getattr(value.index, "nlevels", 1) > 1 or getattr(value.columns, "nlevels", 1) > 1:
         return False
-    are_texts = all(isinstance(name, str) for name in value.columns)
+    are_texts = set(map(type, value.columns)) <= {str}
     has_plain_index = type(value.index).__name__ == "RangeIndex"
     if (are_texts and has_plain_index) or find_usual_roles(name for name in value.columns if isinstance(name, str)):
         return False

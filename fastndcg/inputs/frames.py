@@ -30,6 +30,7 @@ from fastndcg.inputs.table_sources import (
     convert_arrow_errors,
     find_table_form,
     open_tables,
+    pyarrow,
     read_offsets,
 )
 from fastndcg.rankings.validation import Array
@@ -40,7 +41,7 @@ LISTS_READ_AS_IDS = (
     "lists of whole numbers differ in length between truth and predictions, and were read as ids. For labels and "
     "scores give a score for each label"
 )
-PLAIN = (str, os.PathLike, dict, list, tuple)  # of values that are no frames
+PLAIN = (str, os.PathLike, dict, list, tuple, type(None))  # of values that are no frames
 SOURCE_ROWS = 1 << 16  # that libraries read at once
 
 
@@ -314,7 +315,6 @@ class Frame:
 
     def _as_ids(self, name: str, column: Any, offsets: Array | None = None) -> IdColumn:
         """Convert a column, or with offsets the values of its lists, to ids."""
-        pyarrow = optional_import("pyarrow", "reading frames", "arrow")
         types = pyarrow.types
         if types.is_dictionary(column.type):
             column = pyarrow.chunked_array(
@@ -337,9 +337,10 @@ class Frame:
         if role == "label" and self.is_interactions:
             return np.ones(len(self), "i1")
         name, column = self._checked_column(role)
-        with convert_arrow_errors(self._describe(name), VALID, REMEDY):
-            column = convert_decimals(column)
-        types = optional_import("pyarrow", "reading frames", "arrow").types
+        types = pyarrow.types
+        if types.is_decimal(column.type):
+            with convert_arrow_errors(self._describe(name), VALID, REMEDY):
+                column = convert_decimals(column)
         if self._is_pandas and types.is_floating(column.type) and column.null_count:
             column = column.fill_null(np.nan)
         self._refuse_nulls(name, column)
@@ -461,7 +462,6 @@ def _open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]
 
 def _select_values(get: Callable[[Any], Any], keys: list[Any]) -> Any:
     """Convert the columns of some keys."""
-    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
     return pyarrow.table({str(key): get(key) for key in keys})
 
 
@@ -474,7 +474,6 @@ def _project(relation: Any, names: list[str]) -> Any:
 @contextlib.contextmanager
 def _conversion(name: str, frame: Any) -> Iterator[None]:
     """Replace pyarrow's errors for columns that it cannot convert."""
-    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
     try:
         yield
     except (pyarrow.ArrowException, TypeError, ValueError) as error:
@@ -489,7 +488,6 @@ def _conversion(name: str, frame: Any) -> Iterator[None]:
 
 def as_table(frame: Any) -> Any:
     """Convert a frame to a pyarrow Table, without a stream if possible: streams lose the sizes of buffers."""
-    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
     if isinstance(frame, pyarrow.RecordBatch):
         return pyarrow.Table.from_batches([frame])
     return frame if isinstance(frame, pyarrow.Table) else pyarrow.table(frame)
@@ -497,7 +495,7 @@ def as_table(frame: Any) -> Any:
 
 def _are_whole(column: Any) -> bool:
     """Return True for whole numbers within 2**53."""
-    types = optional_import("pyarrow", "reading frames", "arrow").types
+    types = pyarrow.types
     if not types.is_floating(column.type):
         return bool(types.is_integer(column.type))
     values = column.to_numpy()
@@ -525,7 +523,6 @@ def _find_first_text(column: Any, first_row: int) -> str:
 
 def _choose_plain_type(kind: Any) -> Any:
     """Return the type that dictionaries are read as."""
-    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
     return kind if pyarrow.types.is_integer(kind) else pyarrow.large_string()
 
 

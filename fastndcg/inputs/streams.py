@@ -24,7 +24,7 @@ from fastndcg.inputs.ids import IdColumn, concatenate_columns, group, split_span
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.scored_frames import TELL_APART, ScoredRows, make_tie_keys
 from fastndcg.inputs.table import Rows, Run, refuse_repeated
-from fastndcg.inputs.table_sources import WHOLE, TableSource, convert_arrow_errors
+from fastndcg.inputs.table_sources import WHOLE, TableSource, convert_arrow_errors, pyarrow
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels
@@ -71,7 +71,6 @@ def sort_rows(
         duckdb = optional_import("duckdb", "sorting rows that do not fit into `memory`", "duckdb")
     except MissingPackageError as error:
         raise error.reword(after=". Or sort the rows by query, or give more `memory`") from None
-    pyarrow = optional_import("pyarrow", "reading tables", "arrow")
     import tempfile  # late: it takes 4 ms of each start
 
     tables = (_make_table(rows, first) for rows, first in chunks)
@@ -95,7 +94,6 @@ def sort_rows(
 
 def _make_table(rows: PlainRows, first: int) -> Any:
     """Return rows with their numbers as a pyarrow table."""
-    pyarrow = optional_import("pyarrow", "reading tables", "arrow")
     scores = rows.scores.astype("f4") if rows.scores.dtype == "f2" else rows.scores
     labels = rows.labels.astype("f4") if rows.labels.dtype == "f2" else rows.labels
     columns = {"label": labels, "score": scores, "number": np.arange(first, first + len(labels))}
@@ -106,7 +104,6 @@ def _make_table(rows: PlainRows, first: int) -> Any:
 
 
 def _as_arrow(ids: IdColumn) -> Any:
-    pyarrow = optional_import("pyarrow", "reading tables", "arrow")
     if not ids.are_texts:
         return pyarrow.array(ids.names())
     data, offsets = ids.text_bytes()
@@ -117,7 +114,6 @@ def _as_arrow(ids: IdColumn) -> Any:
 def _read_sorted(reader: Any) -> Iterator[tuple[PlainRows, int, Array]]:
     """Read the batches of sorted rows."""
     place = 0
-    pyarrow = optional_import("pyarrow", "reading tables", "arrow")
     for batch in reader:
         if batch.num_rows:
             table = pyarrow.Table.from_batches([batch])
@@ -581,11 +577,10 @@ def _join_small(tables: Iterator[Any], least: int) -> Iterator[Any]:
 
 
 def _concatenate(tables: list[Any]) -> Any:
-    pyarrow = optional_import("pyarrow", "reading tables", "arrow")
     return pyarrow.concat_tables([table.replace_schema_metadata(None) for table in tables])
 
 
 def _as_plain_type(kind: Any) -> Any:
     """Return the type of the values of categories, and any other type as it is."""
-    types = optional_import("pyarrow", "reading frames", "arrow").types
+    types = pyarrow.types
     return kind.value_type if types.is_dictionary(kind) else kind

@@ -25,7 +25,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.rankings.validation import is_masked_array
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.optional_packages import OptionalPackage
 
 MOST_EMPTY = 50_000  # batches without rows, one after another: 1 s
 DIGITS = 14  # of a number of bytes of 10 TB or more, which only damaged data request
@@ -39,6 +39,7 @@ WHOLE = "whole Arrow data"
 REMEDY = "Write the data anew"
 DUCKDB_METHODS = ("to_arrow_table", "fetch_arrow_table")  # of DuckDB 2, and of earlier ones
 
+pyarrow: Any = OptionalPackage("pyarrow", "reading tables", "arrow")
 Passes = Literal["any", "costly", "one"]
 
 
@@ -75,7 +76,6 @@ class TableSource(NamedTuple):
 
     def make_empty_table(self, columns: Sequence[str]) -> Any:
         """Return some columns without rows: of their types, or of nulls where these are not known."""
-        pyarrow = optional_import("pyarrow", "reading frames", "arrow")
         if self.schema is None:
             return pyarrow.table({name: pyarrow.array([], pyarrow.null()) for name in dict.fromkeys(columns)})
         places = [place for place, name in enumerate(self.names) if name in columns]
@@ -83,7 +83,6 @@ class TableSource(NamedTuple):
 
     def read_whole(self, columns: Sequence[str], most: int) -> Any:
         """Read all rows of some columns into one table."""
-        pyarrow = optional_import("pyarrow", "reading frames", "arrow")
         empty = None
         filled_tables = []
         for table in self.read_bounded(columns, most) if columns else ():
@@ -122,7 +121,6 @@ def convert_arrow_errors(name: str, what: str, remedy: str = "Write it anew") ->
 
     The message says that `name` must hold `what`.
     """
-    pyarrow = optional_import("pyarrow", "reading tables", "arrow")
     try:
         yield
     except (pyarrow.ArrowException, LookupError, UnicodeDecodeError, EOFError, OSError) as error:
@@ -195,7 +193,6 @@ def open_arrow_dataset(value: Any, name: str) -> TableSource:
 
 def _scan(dataset: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
     """Scan a dataset, whose filter holds."""
-    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
     scanner = dataset.scanner(
         columns=list(columns), batch_size=most, batch_readahead=READAHEAD, fragment_readahead=1, use_threads=False
     )
@@ -206,7 +203,6 @@ def _scan(dataset: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
 def _read_batches(reader: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
     """Read the batches of a scanner or reader, as they come."""
     del most
-    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
     for batch in reader.to_batches() if hasattr(reader, "to_batches") else reader:
         yield pyarrow.Table.from_batches([batch]).select(list(columns))
 
@@ -227,7 +223,6 @@ def open_dask_frame(frame: Any, name: str) -> TableSource:
 def _read_dask(frame: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
     """Compute each partition of some columns once."""
     del most
-    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
     selected = frame[[name for name in frame.columns if name in columns]]
     for partition in selected.to_delayed():
         table = pyarrow.table(partition.compute()).select(list(columns))
@@ -252,7 +247,6 @@ def open_lazy_frame(frame: Any, name: str) -> TableSource:
 def _collect(frame: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
     """Collect some columns."""
     del most
-    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
     selected = frame.select(list(columns))
     parameters = inspect.signature(selected.collect).parameters
     if "engine" in parameters:
@@ -350,7 +344,7 @@ def check_column(column: Any, what: str, first_row: int = 0) -> None:
 
     Texts and lists are checked here: pyarrow's own check takes 6 ns per row and this one 1 ns.
     """
-    types = optional_import("pyarrow", "reading Arrow data", "arrow").types
+    types = pyarrow.types
     kind = column.type
     are_texts = is_text(kind)
     has_list_columns = types.is_list(kind) or types.is_large_list(kind)
@@ -367,13 +361,13 @@ def check_column(column: Any, what: str, first_row: int = 0) -> None:
 
 def is_text(kind: Any) -> bool:
     """Return True if a type is a text whose offsets lie in one buffer."""
-    types = optional_import("pyarrow", "reading Arrow data", "arrow").types
+    types = pyarrow.types
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def read_offsets(chunk: Any) -> np.ndarray[Any, Any]:
     """Return the offsets of texts or lists: one more than rows."""
-    types = optional_import("pyarrow", "reading Arrow data", "arrow").types
+    types = pyarrow.types
     is_large = types.is_large_string(chunk.type) or types.is_large_list(chunk.type)
     buffer = chunk.buffers()[1]
     if buffer is None or not buffer.size:  # as Arrow allows for no rows
