@@ -5,17 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.inputs.columns import ColumnNames, name_columns
 from fastndcg.inputs.frames import list_column_names
 from fastndcg.named_conventions import CHOICES
 from fastndcg.runtime.pickling import Picklable
-
-if TYPE_CHECKING:
-    from fastndcg.inputs.recommendations.item_selection import ItemSelection
-
 
 ANSWERS = {  # for keywords that other programs have
     "k": "The cutoff belongs to a metric: 'ndcg@10'",
@@ -54,7 +50,7 @@ class Options(Picklable):
     """
     Options for reading the truth and the predictions. See `evaluate` for most options.
 
-    `selection` has the arguments `exclude`, `candidates` and `missing_truth`, None if no argument was given.
+    `selection` is an `ItemSelection` of `exclude`, `candidates` and `missing_truth`, None if none of these was given.
     `other` is the other side: predictions, of which the columns may be known when the truth is read, or the truth. With
     `is_alone`, there are no predictions, and with None, that is not known yet.
     `is_part` is True for judgments and a run that are parts of larger ones, and may have no query in common.
@@ -67,7 +63,7 @@ class Options(Picklable):
     memory: Any = None
     threads: int | None = None
     progress: Callable[[int, int], None] | None = None
-    selection: ItemSelection | None = None
+    selection: Any = None
     is_part: bool = False
     other: Any = None
     is_alone: bool | None = None

@@ -263,10 +263,12 @@ class Rankings(ReadOnly):
 
         Parameters
         ----------
-        labels, scores, offsets, query_ids, judged, pool, tie_keys, patterns
+        labels, scores, offsets, query_ids, judged, pool
             See `Rankings`. `scores` come from `as_scores`, the others from functions like it.
         find_name : callable, optional
             See `set_locator`.
+        tie_keys, patterns
+            See `Rankings`.
 
         Returns
         -------
