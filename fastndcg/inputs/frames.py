@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -41,13 +40,13 @@ LISTS_READ_AS_IDS = (
     "lists of whole numbers differ in length between truth and predictions, and were read as ids. For labels and "
     "scores give a score for each label"
 )
-PLAIN = (str, os.PathLike, dict, list, tuple, type(None))  # of values that are no frames
+PLAIN = {str, dict, list, tuple, type(None)}  # of values that are no frames
 SOURCE_ROWS = 1 << 16  # that libraries read at once
 
 
 def is_frame(value: Any) -> bool:
     """Return True for a data frame, a data set or a plan of one, but not for a single column."""
-    if isinstance(value, PLAIN):
+    if type(value) in PLAIN:
         return False
     if find_table_form(value) is not None:
         return True
