@@ -40,24 +40,27 @@ ARROW = "a whole Arrow or Feather file"
 PARQUET = "whole Parquet files"
 
 
-def read_tables(file: File, request: FileRequest) -> Any:
-    """Read the tables of a file. Rows of truth with scores are streamed."""
-    source, name = open_source(file)
-    columns, options = request.columns, request.options
-    if request.is_truth and Frame(source.make_empty_table(source.names), columns, name).is_streamable:
-        return StreamedTables(source, columns, options.memory, options.progress, name=name, place=name)
-    return request.read(Frame(source, columns, name), Source(name, "row", columns=source.names))
-
-
-def open_source(file: File) -> tuple[TableSource, str]:
-    """Return the tables of a file, and its name for messages."""
-    if not (file.is_folder or file.head.startswith(PARQUET_MAGIC)):
-        return _open_arrow(file), file.name
+def read_parquet(file: File, request: FileRequest) -> Any:
+    """Read Parquet files: one, those of a folder, or those of a pattern of names."""
     name = spell_path(file.path)
     files = open_dataset(name)
     read = functools.partial(_read_row_groups, files, name)
     count = functools.partial(_count_rows, files, name)
-    return TableSource(tuple(files.schema.names), read, "any", files.schema, count, is_counted=True), name
+    source = TableSource(tuple(files.schema.names), read, "any", files.schema, count, is_counted=True)
+    return _read_tables(source, name, request)
+
+
+def read_arrow(file: File, request: FileRequest) -> Any:
+    """Read a file of Arrow or Feather."""
+    return _read_tables(_open_arrow(file), file.name, request)
+
+
+def _read_tables(source: TableSource, name: str, request: FileRequest) -> Any:
+    """Read the tables of a file. Rows of truth with scores are streamed."""
+    columns, options = request.columns, request.options
+    if request.is_truth and Frame(source.make_empty_table(source.names), columns, name).is_streamable:
+        return StreamedTables(source, columns, options.memory, options.progress, name=name, place=name)
+    return request.read(Frame(source, columns, name), Source(name, "row", columns=source.names))
 
 
 def _count_rows(files: Any, name: str) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from fastndcg.choices import Format
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth, convert_ranks, make_layout
-from fastndcg.inputs.arrow_files import ARROW_MAGIC, PARQUET_MAGIC, read_tables
+from fastndcg.inputs.arrow_files import ARROW_MAGIC, PARQUET_MAGIC, read_arrow, read_parquet
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.delimited import NAME_THEM, is_delimited, read_delimited
 from fastndcg.inputs.diversity import DiversityQrels
@@ -409,8 +409,8 @@ def _read_beside_sizes(file: File, threads: int | None) -> LabelsInFile:
 # with a bracket, and svmlight has a colon in its second field, which may be in a name of a column, too. A header shows
 # delimited fields, of which the number counts only then: three are MS MARCO's, and TREC is all that is left.
 FORMATS = (
-    FileFormat("parquet", read_tables, PARQUET_MAGIC, has_columns=True),
-    FileFormat("arrow", read_tables, ARROW_MAGIC, has_columns=True),
+    FileFormat("parquet", read_parquet, PARQUET_MAGIC, has_columns=True),
+    FileFormat("arrow", read_arrow, ARROW_MAGIC, has_columns=True),
     FileFormat("json", read_json, matches=lambda file, _: file.first_line.startswith((b"{", b"[")), has_columns=True),
     FileFormat("svmlight", _read_labels, matches=is_svmlight),
     FileFormat("csv", read_delimited, matches=is_delimited, has_columns=True),

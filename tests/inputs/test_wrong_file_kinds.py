@@ -64,7 +64,7 @@ FITTING = {  # the kinds of files that are of a format: of judgments, and of run
 }
 PLACED = re.compile(r"FILE, (line|row) \d+: .+[.;] .+|`FILE, line 1` must have .+. Give columns=.+", re.DOTALL)
 WHOLE = re.compile(
-    r"FILE must (hold Parquet files|be a whole Arrow or Feather file), but (does|is) not: .+or give its own format|"
+    r"FILE must hold (Parquet files|a whole Arrow or Feather file), but does not: .+or give its own format|"
     r"`FILE` must have one column of .+. Give columns=.+",
     re.DOTALL,
 )

@@ -222,7 +222,7 @@ def test_lists_and_dicts_skip_forms_of_objects(monkeypatch):
         raise AssertionError(f"{value} was searched")
 
     for kind, records in forms.FORMS_BY_KIND.items():
-        replaced = tuple(record._replace(matches=fail) if record.is_object else record for record in records)
+        replaced = tuple(record if record.types else record._replace(matches=fail) for record in records)
         monkeypatch.setitem(forms.FORMS_BY_KIND, kind, replaced)
     assert fn.evaluate([[1, 0]], [[0.1, 0.2]], "rr").mean() == {"RR": 0.5}
     assert fn.evaluate({"q": {"a"}}, {"q": ["b", "a"]}, "rr").mean() == {"RR": 0.5}
