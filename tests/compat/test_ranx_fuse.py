@@ -30,14 +30,11 @@ def test_fuse_gives_the_scores_of_ranx(method, norm):
 @pytest.mark.parametrize(
     ("method", "params", "text"),
     [
-        ("rrf", {"k": 20}, "rrf(k=20)"),
-        ("isr", {}, "isr"),
-        ("logn_isr", {"sigma": 0.3}, "logn_isr(sigma=0.3)"),
-        ("rbc", {"phi": 0.7}, "rbc(phi=0.7)"),
-        ("bordafuse", {}, "borda"),
+        ("rrf", {"k": 20}, "rrf(k=20)"), ("isr", {}, "isr"), ("logn_isr", {"sigma": 0.3}, "logn_isr(sigma=0.3)"),
+        ("rbc", {"phi": 0.7}, "rbc(phi=0.7)"), ("bordafuse", {}, "borda"),
         ("w_bordafuse", {"weights": [0.2, 0.5, 0.3]}, "wborda"),
     ],
-)
+)  # fmt: skip
 def test_fuse_by_rank_gives_the_scores_of_ranx(method, params, text):
     fused = ours.fuse(make_runs(ours), None, method, params)
     for query, row in RECORD["ranx"]["fused"][text].items():
@@ -79,13 +76,11 @@ def test_methods_by_rank_take_the_ranks_of_the_runs_with_any_normalisation(metho
         ("rrf", {"kk": 5}, "`params` of rrf must be among k, name, not 'kk'. Did you mean 'k'?"),
         ("rrf", {"weights": [1, 1, 1]}, "`params` of rrf must be among k, name, not 'weights'"),
         ("isr", {"k": 5}, "`params` of isr must be among name, not 'k'"),
-        ("wsum", {}, "`params` of wsum must have weights, but it is missing"),
-        ("rbc", {}, "must have phi"),
-        ("gmnz", {}, "must have gamma"),
-        ("slidefuse", {"probs": [[0.1]] * 3}, "must have w"),
+        ("wsum", {}, "`params` of wsum must have weights, but it is missing"), ("rbc", {}, "must have phi"),
+        ("gmnz", {}, "must have gamma"), ("slidefuse", {"probs": [[0.1]] * 3}, "must have w"),
         ("posfuse", {}, "must have probs"),
     ],
-)
+)  # fmt: skip
 def test_parameters_are_those_of_ranx(method, params, message):
     with pytest.raises(TypeError, match=re.escape(message)):
         ours.fuse(make_runs(ours), None, method, params)

@@ -62,20 +62,16 @@ EACH = [case for of_record in DEFINITIONS.values() for case in of_record]
 # metric, the items of all users, value
 OF_ALL = {
     "coverage": [
-        ("coverage", [[0, 1], [0, 2]], 3 / 6),
-        ("coverage@1", [[0, 1], [0, 2]], 1 / 6),
+        ("coverage", [[0, 1], [0, 2]], 3 / 6), ("coverage@1", [[0, 1], [0, 2]], 1 / 6),
         ("coverage", [[], []], 0 / 6),
     ],
     "gini": [
         ("gini", [[0, 1], [0, 2]], ((2 * 4 - 6 - 1) * 1 + (2 * 5 - 6 - 1) * 1 + (2 * 6 - 6 - 1) * 2) / (6 * 4)),
-        ("gini", [[0, 1, 2], [3, 4, 5]], 0.0),
-        ("gini@1", [[0, 1], [0, 2]], 1 - 1 / 6),
-        ("gini", [[]], nan),
+        ("gini", [[0, 1, 2], [3, 4, 5]], 0.0), ("gini@1", [[0, 1], [0, 2]], 1 - 1 / 6), ("gini", [[]], nan),
     ],
     "entropy": [
         ("entropy", [[0, 1], [0, 2]], -(2 / 4) * log2(2 / 4) - 2 * (1 / 4) * log2(1 / 4)),
-        ("entropy@1", [[0, 1], [0, 2]], 0.0),
-        ("entropy", [[]], nan),
+        ("entropy@1", [[0, 1], [0, 2]], 0.0), ("entropy", [[]], nan),
     ],
     "personalisation": [
         ("personalisation", [[0, 1], [0, 2], [2, 0]], ((1 - 1 / 2) + (1 - 1 / 2) + (1 - 2 / 2)) / 3),
@@ -84,7 +80,7 @@ OF_ALL = {
         ("personalisation", [[0, 1, 2], [1], [1, 0]], ((1 - 1 / 3) + (1 - 2 / 3) + (1 - 1 / 2)) / 3),
         ("personalisation", [[0, 1], []], nan),
     ],
-}
+}  # fmt: skip
 EACH_OF_ALL = [case for of_record in OF_ALL.values() for case in of_record]
 
 

@@ -29,26 +29,21 @@ DEFINITIONS = {
     ],
     "alpha_DCG": [
         ("alpha-DCG@2", RANKING, [], (1 + (1 / 2 + 1) / log2(3)) / (3 + (3 / 2) / log2(3))),
-        ("alpha-DCG@1", RANKING, [], 1 / 3),
-        ("alpha-DCG", [TWO], [ONE, THIRD], 2 / 3),
+        ("alpha-DCG@1", RANKING, [], 1 / 3), ("alpha-DCG", [TWO], [ONE, THIRD], 2 / 3),
         ("alpha-DCG(alpha=0.25)@2", [ONE, ONE], [THIRD], (1 + 0.75 / log2(3)) / (2 + 2 * 0.75 / log2(3))),
-        ("alpha-DCG@3", [TWO], [], 2 / (2 + (2 / 2) / log2(3) + (2 / 4) / log2(4))),
-        ("alpha-DCG", [], [ONE], 0.0),
+        ("alpha-DCG@3", [TWO], [], 2 / (2 + (2 / 2) / log2(3) + (2 / 4) / log2(4))), ("alpha-DCG", [], [ONE], 0.0),
         ("alpha-DCG@3", [NONE], [NONE], nan),
     ],
     "nERR_IA": [
         ("nERR-IA", RANKING, [], (1 + (1 / 2 + 1) / 2 + 1 / 4) / (2 + 1 / 2 + (1 / 2) / 3)),
         ("nERR-IA@1", RANKING, [], 1 / 2),
-        ("nERR-IA(alpha=0.9)@2", [ONE, ONE, TWO], [], (1 + 0.1 / 2) / (2 + 0.1 / 2)),
-        ("nERR-IA@3", [], [ONE], 0.0),
+        ("nERR-IA(alpha=0.9)@2", [ONE, ONE, TWO], [], (1 + 0.1 / 2) / (2 + 0.1 / 2)), ("nERR-IA@3", [], [ONE], 0.0),
         ("nERR-IA@3", [NONE], [], nan),
     ],
     "ERR_IA": [
         ("ERR-IA@4", RANKING, [], (1 + (1 / 2 + 1) / 2 + 1 / 4) / (3 * (1 + 1 / 4 + 1 / 12 + 1 / 32))),
-        ("ERR-IA@1", RANKING, [], 1 / 3),
-        ("ERR-IA", [THIRD], RANKING, 1 / 3),
-        ("ERR-IA(alpha=0)@2", [ONE, ONE], [], 1.0),
-        ("ERR-IA", [], [], nan),
+        ("ERR-IA@1", RANKING, [], 1 / 3), ("ERR-IA", [THIRD], RANKING, 1 / 3),
+        ("ERR-IA(alpha=0)@2", [ONE, ONE], [], 1.0), ("ERR-IA", [], [], nan),
     ],
     "nNRBP": [
         ("nNRBP", RANKING, [], (1 + (1 / 2 + 1) / 2 + 1 / 8) / (2 + 1 / 2 + (1 / 2) / 4)),
@@ -59,36 +54,26 @@ DEFINITIONS = {
     "NRBP": [
         ("NRBP", RANKING, [], (1 - (1 / 2) * (1 / 2)) / 3 * (1 + (1 / 2 + 1) / 2 + 1 / 8)),
         ("NRBP(alpha=0.25,beta=0.8)", [ONE, ONE], [], (1 - 0.75 * 0.8) * (1 + 0.8 * 0.75)),
-        ("NRBP", [NONE], [ONE], 0.0),
-        ("NRBP", [NONE], [], nan),
+        ("NRBP", [NONE], [ONE], 0.0), ("NRBP", [NONE], [], nan),
     ],
     "P_IA": [
-        ("P-IA@2", RANKING, [], (2 / 2 + 1 / 2 + 0 / 2) / 3),
-        ("P-IA@5", RANKING, [], (2 / 5 + 1 / 5 + 1 / 5) / 3),
-        ("P-IA", RANKING, [TWO], (2 / 4 + 1 / 4 + 1 / 4) / 3),
-        ("P-IA@2", [], [ONE], 0.0),
-        ("P-IA", [], [ONE], 0.0),
+        ("P-IA@2", RANKING, [], (2 / 2 + 1 / 2 + 0 / 2) / 3), ("P-IA@5", RANKING, [], (2 / 5 + 1 / 5 + 1 / 5) / 3),
+        ("P-IA", RANKING, [TWO], (2 / 4 + 1 / 4 + 1 / 4) / 3), ("P-IA@2", [], [ONE], 0.0), ("P-IA", [], [ONE], 0.0),
         ("P-IA@2", [NONE], [], nan),
     ],
     "AP_IA": [
         ("MAP-IA", RANKING, [], ((1 / 1 + 2 / 2) / 2 + 1 / 2 + 1 / 4) / 3),
         ("MAP-IA", RANKING, [ONE], ((1 / 1 + 2 / 2) / 3 + 1 / 2 + 1 / 4) / 3),
-        ("MAP-IA@2", RANKING, [], ((1 / 1 + 2 / 2) / 2 + 1 / 2 + 0) / 3),
-        ("MAP-IA", [], [ONE], 0.0),
+        ("MAP-IA@2", RANKING, [], ((1 / 1 + 2 / 2) / 2 + 1 / 2 + 0) / 3), ("MAP-IA", [], [ONE], 0.0),
         ("MAP-IA", [NONE], [], nan),
     ],
     "S_recall": [
-        ("S-recall@1", RANKING, [], 1 / 3),
-        ("S-recall@2", RANKING, [], 2 / 3),
-        ("strec", RANKING, ["v"], 3 / 4),
-        ("strec@3", [], [ONE], 0.0),
-        ("evidence_recall@3", [NONE], [], nan),
+        ("S-recall@1", RANKING, [], 1 / 3), ("S-recall@2", RANKING, [], 2 / 3), ("strec", RANKING, ["v"], 3 / 4),
+        ("strec@3", [], [ONE], 0.0), ("evidence_recall@3", [NONE], [], nan),
     ],
     "all_evidence": [
-        ("all_evidence@3", RANKING, [], 0.0),
-        ("all_evidence@4", RANKING, [], 1.0),
-        ("all_evidence", RANKING, ["v"], 0.0),
-        ("all_evidence@3", [], [ONE], 0.0),
+        ("all_evidence@3", RANKING, [], 0.0), ("all_evidence@4", RANKING, [], 1.0),
+        ("all_evidence", RANKING, ["v"], 0.0), ("all_evidence@3", [], [ONE], 0.0),
         ("all_evidence@3", [NONE], [], nan),
     ],
     "nugget_recall": [
@@ -99,7 +84,7 @@ DEFINITIONS = {
         ("nugget_recall@2", [], [ONE], 0.0),
         ("nugget_recall", [NONE], [], 0 / 4),
     ],
-}
+}  # fmt: skip
 EACH_DEFINITION = [case for of_record in DEFINITIONS.values() for case in of_record]
 
 

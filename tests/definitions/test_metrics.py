@@ -95,8 +95,7 @@ DEFINITIONS = {
         ("num_rel", [], [], 0),
     ],
     "num_rel_ret": [
-        ("num_rel_ret", [1, 0, 2], [1], 2),
-        ("num_rel_ret@2", [1, 0, 2], [1], 1),
+        ("num_rel_ret", [1, 0, 2], [1], 2), ("num_rel_ret@2", [1, 0, 2], [1], 1),
         ("num_rel_ret(rel=2)", [1, 0, 2], [1], 1),
     ],
     "ClassificationAccuracy": [
@@ -178,8 +177,7 @@ DEFINITIONS = {
         ("PFound(stop=labels)", [0.5, 0, 0.25], [], 0.5 + 0.85**2 * 0.5 * 0.25),
         ("PFound(stop=labels,decay=0.5)@2", [0.5, 0.5, 1], [], 0.5 + 0.5 * 0.5 * 0.5),
         ("PFound", [1, 2], [], ONE + 0.85 * (1 - ONE) * TWO),
-        ("PFound(max_grade=2)", [1, 2], [], 1 / 4 + 0.85 * (3 / 4) * (3 / 4)),
-        ("PFound", [0], [1], 0.0),
+        ("PFound(max_grade=2)", [1, 2], [], 1 / 4 + 0.85 * (3 / 4) * (3 / 4)), ("PFound", [0], [1], 0.0),
     ],
     "TBG": [
         ("TBG", [1], [], 0.64 * 0.77), ("TBG", [0, 1], [], 0.64 * 0.77 * 2 ** (-(4.4 + READ * 0.39) / 224)),

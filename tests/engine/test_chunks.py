@@ -94,14 +94,11 @@ LABELS, SCORES = [[0, 1, 0]], [[3.0, 2.0, 1.0]]
 @pytest.mark.parametrize(
     ("metric", "value"),
     [
-        (fn.P, lambda k: 1 / k),
-        (fn.F, lambda k: 2 * (1 / k) / (1 / k + 1)),
-        (fn.Unjudged, lambda k: 0.0),
-        (fn.R, lambda k: 1.0),
-        (fn.AP, lambda k: 1 / 2),
+        (fn.P, lambda k: 1 / k), (fn.F, lambda k: 2 * (1 / k) / (1 / k + 1)), (fn.Unjudged, lambda k: 0.0),
+        (fn.R, lambda k: 1.0), (fn.AP, lambda k: 1 / 2),
     ],
     ids=["P", "F", "Unjudged", "R", "AP"],
-)
+)  # fmt: skip
 def test_large_cutoff_counts_as_it_is(metric, k, value):
     """One relevant document at rank 2, whatever the cutoff below it."""
     assert fn.evaluate(LABELS, SCORES, metric @ k).values.item() == pytest.approx(value(k), rel=1e-15, abs=0)

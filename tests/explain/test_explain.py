@@ -101,9 +101,7 @@ def test_contributions_by_hand(metric, expected):
     [  # of a ranking 0, 1, 1, 0, and one relevant document that is not found
         ("ClassificationAccuracy@2", 2 / 7, [0, 3 / 6 - 2 / 7, 2 / 5 - 3 / 6, 0], None),
         (
-            "fallout@3",
-            3 / 4,
-            [0, 2 / 3 - 3 / 4, 1 / 2 - 2 / 3, 0],
+            "fallout@3", 3 / 4, [0, 2 / 3 - 3 / 4, 1 / 2 - 2 / 3, 0],
             "FallOut@3 = base 0.7500 - 0.0833 - 0.1667 = 0.5000",
         ),
         ("coverage_error", 7, [0, -1, -1, 0], None),
@@ -115,7 +113,7 @@ def test_contributions_by_hand(metric, expected):
         ("num_ret", 4, [0, 0, 0, 0], "num_ret = base 4 = 4"),
         ("ap", 0, [0, 1 / 2 / 3, 2 / 3 / 3, 0], "AP = 0.1667 + 0.2222 = 0.3889"),
     ],
-)
+)  # fmt: skip
 def test_base_by_hand(metric, base, added, line):
     """Contributions of documents add to the base, the value of a ranking in which every document has label 0."""
     pool = ([0, 1, 1, 0, 1], [0, 5])

@@ -220,13 +220,11 @@ def test_a_norm_of_each_run_has_the_same_result_in_all_forms():
     given = {"bm25": "minmax", "my dense:v2": "none"}
     expected = {"a": 1.5, "b": 0.0, "c": 0.25}
     texts = [
-        FusionMethod.make("wsum", norms=given),
-        FusionMethod.make("wsum", norms=["min_max", "none"]),
+        FusionMethod.make("wsum", norms=given), FusionMethod.make("wsum", norms=["min_max", "none"]),
         'wsum(norms={"bm25": min_max, "my dense:v2": "none"})',
-        "wsum(norms={'bm25': 'min_max', 'my dense:v2': 'none'})",
-        "wsum(norms={min_max,none})",
+        "wsum(norms={'bm25': 'min_max', 'my dense:v2': 'none'})", "wsum(norms={min_max,none})",
         "wsum(norm=none,norms={bm25:min_max})",
-    ]
+    ]  # fmt: skip
     for method in texts:
         assert fn.fuse(runs, method).to_dict()["q"] == expected
         assert FusionMethod.parse(str(FusionMethod.parse(method))) == FusionMethod.parse(method)

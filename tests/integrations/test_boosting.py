@@ -270,12 +270,10 @@ def test_changed_data_are_prepared_again(name):
     scores = np.random.default_rng(10).random(len(data.labels), "f4")
     given = given.construct() if name == "lightgbm" else given
     changes = [
-        lambda: None,
-        lambda: given.set_label(4 - data.labels),
+        lambda: None, lambda: given.set_label(4 - data.labels),
         lambda: given.get_label().__setitem__(slice(None), data.labels[::-1]),
-        lambda: given.set_group(data.groups[::-1].copy()),
-        lambda: given.set_weight(loop.weigh(data)),
-    ]
+        lambda: given.set_group(data.groups[::-1].copy()), lambda: given.set_weight(loop.weigh(data)),
+    ]  # fmt: skip
     for change in changes if name == "lightgbm" else changes[:2] + changes[3:]:
         change()
         groups = np.asarray(given.get_group())
