@@ -80,11 +80,9 @@ ROWS = [[0, 1, -1], [2, 0, 3]]
 def test_beyond_accuracy_result_table_and_means():
     result = fn.beyond_accuracy(ROWS, "coverage, popularity@2", popularity=POPULARITY, user_ids=["ann", "bob"])
     assert str(result).splitlines() == [
-        "metric          mean  users  undefined",
-        "coverage      1.0000    all",
-        "popularity@2  2.7500      2          0",
-        "all: one value for all users together",
-    ]
+        "metric          mean  users  undefined", "coverage      1.0000    all",
+        "popularity@2  2.7500      2          0", "all: one value for all users together",
+    ]  # fmt: skip
     assert result.to_dict()["bob"] == {"coverage": pytest.approx(np.nan, nan_ok=True), "popularity@2": 2.5}
     assert result.mean(weights={"ann": 3, "bob": 1}) == {"coverage": 1.0, "popularity@2": (3 * 3 + 2.5) / 4}
     assert result.to_pandas()["popularity@2"].tolist() == [3, 2.5]
@@ -102,11 +100,9 @@ def test_beyond_accuracy_accepts_every_input_form():
     pa = pytest.importorskip("pyarrow")
     lists = [[item for item in row if item >= 0] for row in ROWS]
     forms = {
-        "int32": np.array(ROWS, "i4"),
-        "masked": np.ma.masked_less(ROWS, 0),
-        "ragged": pa.array(lists, pa.list_(pa.int64())),
-        "recommendations": fn.Recommendations(ROWS),
-    }
+        "int32": np.array(ROWS, "i4"), "masked": np.ma.masked_less(ROWS, 0),
+        "ragged": pa.array(lists, pa.list_(pa.int64())), "recommendations": fn.Recommendations(ROWS),
+    }  # fmt: skip
     for name, rows in forms.items():
         assert table(fn.beyond_accuracy(rows, ALL, interactions=matrix, **known)).tobytes() == expected.tobytes(), name
     counts = {"popularity": POPULARITY, "n_users": 4}
@@ -123,11 +119,8 @@ def test_beyond_accuracy_counts_do_not_overflow():
     result = fn.beyond_accuracy(lists, "personalisation, entropy, gini, coverage", catalogue=100)
     assert result.has_one_value[fn.Metric("personalisation")] == 0
     assert result.mean() == {
-        "personalisation": 0.0,
-        "entropy": pytest.approx(np.log2(100)),
-        "gini": 0.0,
-        "coverage": 1.0,
-    }
+        "personalisation": 0.0, "entropy": pytest.approx(np.log2(100)), "gini": 0.0, "coverage": 1.0,
+    }  # fmt: skip
 
 
 def beyond(*arguments, **known):

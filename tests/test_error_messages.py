@@ -28,18 +28,15 @@ HUGE = {
 RESULT = fn.evaluate(QRELS, RUN, "rr")
 TEXTS = ("title", "formula", "range", "undefined", "source")
 CALLS = {
-    "truth": lambda value: fn.evaluate(value, RUN, "rr"),
-    "predictions": lambda value: fn.evaluate(QRELS, value, "rr"),
+    "truth": lambda value: fn.evaluate(value, RUN, "rr"), "predictions": lambda value: fn.evaluate(QRELS, value, "rr"),
     "a query's labels": lambda value: fn.evaluate({"q1": value}, RUN, "rr"),
     "a query's scores": lambda value: fn.evaluate(QRELS, {"q1": value}, "rr"),
     "a label": lambda value: fn.evaluate({"q1": {"d1": value}}, RUN, "rr"),
     "a score": lambda value: fn.evaluate(QRELS, {"q1": {"d1": value}}, "rr"),
     "labels": lambda value: fn.evaluate(value, [[1.0, 2.0]], "rr"),
     "scores": lambda value: fn.evaluate([[1, 0]], value, "rr"),
-    "metrics": lambda value: fn.evaluate(QRELS, RUN, value),
-    "a parameter": lambda value: fn.nDCG(gain=value),
-    "an unknown parameter": lambda value: fn.nDCG(**{TEXT: value}),
-    "a cutoff": lambda value: fn.nDCG @ value,
+    "metrics": lambda value: fn.evaluate(QRELS, RUN, value), "a parameter": lambda value: fn.nDCG(gain=value),
+    "an unknown parameter": lambda value: fn.nDCG(**{TEXT: value}), "a cutoff": lambda value: fn.nDCG @ value,
     "convention": lambda value: fn.evaluate(QRELS, RUN, "rr", convention=value),
     "a choice": lambda value: fn.conventions["default"].replace(ties=value),
     "a field": lambda value: fn.conventions["default"].replace(**{TEXT: value}),
@@ -51,14 +48,10 @@ CALLS = {
     "memory": lambda value: fn.evaluate("absent.parquet", metrics="rr", memory=value),
     "threads": lambda value: fn.evaluate(QRELS, RUN, "rr", threads=value),
     "progress": lambda value: fn.evaluate(QRELS, RUN, "rr", progress=value),
-    "a column of results": lambda value: RESULT[value],
-    "weights": lambda value: RESULT.mean(value),
-    "a path": lambda value: fn.read_run(value),
-    "format": lambda value: fn.read_run("absent.run", format=value),
-    "Qrels": lambda value: fn.Qrels.from_dict(value),
-    "Run": lambda value: fn.Run.from_dict({TEXT: value}),
-    "Rankings": lambda value: fn.Rankings(value, value, [0, 1]),
-    "Interactions": lambda value: fn.Interactions(value),
+    "a column of results": lambda value: RESULT[value], "weights": lambda value: RESULT.mean(value),
+    "a path": lambda value: fn.read_run(value), "format": lambda value: fn.read_run("absent.run", format=value),
+    "Qrels": lambda value: fn.Qrels.from_dict(value), "Run": lambda value: fn.Run.from_dict({TEXT: value}),
+    "Rankings": lambda value: fn.Rankings(value, value, [0, 1]), "Interactions": lambda value: fn.Interactions(value),
     "Recommendations": lambda value: fn.Recommendations([[1]], repeated=value),
     "a query": lambda value: fn.explain(QRELS, RUN, "rr", query=value),
     "systems": lambda value: fn.compare(QRELS, value, "rr"),
@@ -69,7 +62,7 @@ CALLS = {
     "segments": lambda value: fn.compare({"a": RESULT, "b": RESULT}, segments=value),
     "Streaming": lambda value: fn.StreamingEvaluator(value),
     "a registered name": lambda value: fn.register(len, name=value, **dict.fromkeys(TEXTS, "")),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

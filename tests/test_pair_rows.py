@@ -69,13 +69,10 @@ def test_streamed_files_have_pairs(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     random = np.random.default_rng(1)
-    frame = pandas.DataFrame(
-        {
-            "query_id": np.repeat(np.arange(50), 20),
-            "label": random.integers(0, 2, 1000) * (random.random(1000) < 0.2),
-            "score": random.random(1000),
-        }
-    )
+    frame = pandas.DataFrame({
+        "query_id": np.repeat(np.arange(50), 20), "label": random.integers(0, 2, 1000) * (random.random(1000) < 0.2),
+        "score": random.random(1000),
+    })  # fmt: skip
     frame.to_parquet(tmp_path / "rows.parquet")
     expected = fn.evaluate_pairs(frame, metrics="rank, rr")
     result = fn.evaluate_pairs(str(tmp_path / "rows.parquet"), metrics="rank, rr")

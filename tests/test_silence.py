@@ -336,20 +336,13 @@ def list_result_objects():
     result = fn.evaluate(qrels, runs["a"], "rr")
     compared = fn.compare(qrels, runs, "rr", test="t")
     return {
-        "Results": result,
-        "Agreement": fn.agreement(runs["a"], runs["b"], "tau_b"),
-        "BeyondAccuracy": fn.beyond_accuracy([[0, 1]], "coverage", catalogue=5),
+        "Results": result, "Agreement": fn.agreement(runs["a"], runs["b"], "tau_b"),
         "SpanResults": fn.evaluate_spans({"q": [("a", 0, 9)]}, {"q": [("a", 5, 9)]}, "span_iou"),
-        "streaming": stream.result(),
-        "PartialSums": stream.partial_sums(),
-        "Comparison": compared,
-        "Table": compared.table(),
-        "segments": result.by(["x"] * 6),
-        "TunedFusion": tuned,
-        "held out": tuned.held_out,
-        "FusionCurve": tuned.curve,
+        "BeyondAccuracy": fn.beyond_accuracy([[0, 1]], "coverage", catalogue=5), "streaming": stream.result(),
+        "PartialSums": stream.partial_sums(), "Comparison": compared, "Table": compared.table(),
+        "segments": result.by(["x"] * 6), "TunedFusion": tuned, "held out": tuned.held_out, "FusionCurve": tuned.curve,
         "FusedRun": fn.fuse(list(runs.values())),
-    }
+    }  # fmt: skip
 
 
 def test_notes_and_means_have_one_form():

@@ -11,10 +11,8 @@ def test_cli_agreement_prints_table(files, run):
     code, out, _ = run("agreement", "good.run", "tied.run", "-m", "rbo(p=0.5)@2", "--per-query")
     assert code == 0
     assert [line.split() for line in out.splitlines()[:3]] == [
-        ["query", "RBO(p=0.5)@2"],
-        ["q1", f"{result.values[0, 1]:.4f}"],
-        ["q2", f"{result.values[1, 1]:.4f}"],
-    ]
+        ["query", "RBO(p=0.5)@2"], ["q1", f"{result.values[0, 1]:.4f}"], ["q2", f"{result.values[1, 1]:.4f}"],
+    ]  # fmt: skip
 
 
 def test_json_and_csv(files, run):

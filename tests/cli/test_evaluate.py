@@ -45,11 +45,8 @@ class TestEvaluate:
         _, out, _ = run("evaluate", "qrels.txt", "tied.run", "-m", "rr", "--per-query")
         rows, _, table = out.partition("\n\n")
         assert [row.split() for row in rows.splitlines()] == [
-            ["query", "RR"],
-            ["q2", "0.5000"],
-            ["q1", "0.7500"],
-            ["q3", "0.0000"],
-        ]
+            ["query", "RR"], ["q2", "0.5000"], ["q1", "0.7500"], ["q3", "0.0000"],
+        ]  # fmt: skip
         assert table == f"{fn.evaluate('qrels.txt', 'tied.run', 'rr')}\n"
 
     def test_convention_with_choices(self, files, run):
@@ -131,11 +128,9 @@ class TestTrecFormat:
     def test_several_runs_begin_with_their_names(self, files, run):
         _, out, _ = run("evaluate", "qrels.txt", "good.run", "tied.run", "-m", "recip_rank", "--format", "trec")
         assert out.splitlines() == [
-            "runid                 \tall\tgood",
-            "recip_rank            \tall\t1.0000",
-            "runid                 \tall\ttied",
-            "recip_rank            \tall\t0.4167",
-        ]
+            "runid                 \tall\tgood", "recip_rank            \tall\t1.0000",
+            "runid                 \tall\ttied", "recip_rank            \tall\t0.4167",
+        ]  # fmt: skip
 
     def test_counts_may_be_fractions_and_equal_names_stay_apart(self, files, run):
         _, out, _ = run("evaluate", "qrels.txt", "tied.run", "-m", "num_rel_ret@1", "--format", "trec")

@@ -18,15 +18,8 @@ def test_cli_fuse_prints_lines_of_trec(files, run):
 
 def test_cli_fuse_writes_a_file_with_weights_depth_and_tag(files, run):
     options = [
-        "--fusion-convention",
-        "default(queries=common)",
-        "--weights",
-        "good=2,tied=1",
-        "--depth",
-        "1",
-        "--top",
-        "1",
-    ]
+        "--fusion-convention", "default(queries=common)", "--weights", "good=2,tied=1", "--depth", "1", "--top", "1",
+    ]  # fmt: skip
     assert run("fuse", "good.run", "tied.run", *options, "--tag", "both", "-o", "fused.run")[:2] == (0, "")
     assert (files / "fused.run").read_text(encoding="utf-8").splitlines()[0].split() == [
         "q1", "Q0", "a", "1", str(2 / 61), "both",

@@ -27,18 +27,8 @@ DEFAULT = conventions["default"]
 def run_all(rng):
     """Run everything below."""
     for run in (
-        evaluate_sums,
-        evaluate_variants,
-        compare,
-        agree,
-        look_beyond,
-        cover_text,
-        read,
-        recommend,
-        score,
-        fuse,
-        tune,
-    ):
+        evaluate_sums, evaluate_variants, compare, agree, look_beyond, cover_text, read, recommend, score, fuse, tune,
+    ):  # fmt: skip
         run(rng)
 
 
@@ -189,12 +179,9 @@ def recommend(rng):
                     for ties in ("average", "input", "worst", "id_ascending", "id_descending"):
                         convention = f"default(ties={ties})"
                         fn.evaluate(
-                            liked,
-                            scores,
-                            "ndcg@10,rr",
-                            exclude=[[n_items - 2, n_items - 1]] * 30,
+                            liked, scores, "ndcg@10,rr", exclude=[[n_items - 2, n_items - 1]] * 30,
                             convention=convention,
-                        )
+                        )  # fmt: skip
                         fn.evaluate(liked, scores, "ndcg,auc", convention=convention)
     for dtype in ("i4", "i8"):
         long_rows = np.argsort(rng.random((3, 6 * MAX_MARKED_ROW)), axis=1)[:, : 2 * MAX_MARKED_ROW].astype(dtype)

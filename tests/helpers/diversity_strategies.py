@@ -13,11 +13,9 @@ from fastndcg.rankings.rankings import Rankings
 METRICS = tuple(with_cutoff(name, k) for name in BY_SUBTOPIC for k in (None, 1, 5))
 METRICS = (*dict.fromkeys(METRICS), fn.alpha_nDCG(alpha=0.3) @ 10, fn.P_IA(rel=2) @ 3, fn.nNRBP(beta=0.8, alpha=1))
 LABELS = {
-    "binary": st.sampled_from([0, 0, 1]),
-    "graded": st.integers(0, 3),
-    "float": st.sampled_from([0.0, 0.0, 0.25, 0.5, 1.0, 2.0]),
-    "negative": st.integers(-2, 2),
-}
+    "binary": st.sampled_from([0, 0, 1]), "graded": st.integers(0, 3),
+    "float": st.sampled_from([0.0, 0.0, 0.25, 0.5, 1.0, 2.0]), "negative": st.integers(-2, 2),
+}  # fmt: skip
 
 
 @st.composite
@@ -51,14 +49,10 @@ def diverse_cases(draw, max_queries=3, max_documents=5):
     pools = [[place for place in pool if place >= len(documents) or judged[place]] for pool in pools]
     pool = codes[np.array([*chain.from_iterable(pools)], int)], np.cumsum([0, *map(len, pools)])
     rankings = Rankings(
-        codes[: len(documents)],
-        np.array([score for _, score, *_ in documents], "f8"),
-        offsets,
-        judged=judged,
-        pool=pool if draw(st.booleans()) else None,
-        tie_keys=np.array([key for *_, key in documents], "i8"),
+        codes[: len(documents)], np.array([score for _, score, *_ in documents], "f8"), offsets, judged=judged,
+        pool=pool if draw(st.booleans()) else None, tie_keys=np.array([key for *_, key in documents], "i8"),
         patterns=patterns,
-    )
+    )  # fmt: skip
     return Case(rankings, kind)
 
 

@@ -88,18 +88,12 @@ DIFFERENCES = (
     Difference("bug", "AUC of a user to whom all items are relevant, or none, stops the program", ("implicit",),
         ("auc_one_class", "auc_no_pos")),
     Difference("bug", "the mean over no users is an error", ("RePlay",), ("auc_no_pos",)),
-    Difference(
-        "bug", "nDCG compares the sorted ground truth with the retrieved labels, or stops",
-        ("trulens-2.13.0",), ("short_run", "nothing_relevant_retrieved", "drawn_5"), ("ndcg_at_k",),
-    ),
-    Difference(
-        "another definition", "precision of a query that retrieved nothing is not a number; here it is 0",
-        ("trulens", "ragas"), ("empty_ranking",), ("precision_at_k", "IDBasedContextPrecision"),
-    ),
-    Difference(
-        "another definition", "precision of a query without relevant ids is 0, though recall is not a number",
-        ("ragas",), ("nothing_judged",), ("IDBasedContextPrecision",),
-    ),
+    Difference("bug", "nDCG compares the sorted ground truth with the retrieved labels, or stops", ("trulens-2.13.0",),
+        ("short_run", "nothing_relevant_retrieved", "drawn_5"), ("ndcg_at_k",)),
+    Difference("another definition", "precision of a query that retrieved nothing is not a number; here it is 0",
+        ("trulens", "ragas"), ("empty_ranking",), ("precision_at_k", "IDBasedContextPrecision")),
+    Difference("another definition", "precision of a query without relevant ids is 0, though recall is not a number",
+        ("ragas",), ("nothing_judged",), ("IDBasedContextPrecision",)),
     # sorts that do not keep the order of equal scores
     Difference("unstable sort", "20 equal scores", ("ranx",), ("ties_20_first_relevant",), call="Qrels,Run"),
     Difference("unstable sort", "20 equal scores", ("ranx",), ("ties_20_first_relevant",), ks=(None, 5), call="(dict"),

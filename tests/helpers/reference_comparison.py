@@ -32,7 +32,5 @@ def assert_equals_reference(truth, metrics, convention, predictions=None, **layo
     np.testing.assert_allclose(ours.means(), slow.means(), rtol=1e-12, atol=1e-12 if cancels else 0)
     assert list(ours.query_ids) == list(slow.query_ids)
     assert (ours.n_tied, ours.n_missing_in_run, ours.n_missing_in_qrels) == (
-        slow.n_tied,
-        slow.n_missing_in_run,
-        slow.n_missing_in_qrels,
-    )
+        slow.n_tied, slow.n_missing_in_run, slow.n_missing_in_qrels,
+    )  # fmt: skip

@@ -23,12 +23,9 @@ FORMS = ("pairs", "compare", "lists")  # evaluated while a task fails
 BY_ORDER = "default(ties=input)"
 ROWS_PER_BATCH = 500  # so that a task dies between two batches
 SPECULATION = {
-    "spark.speculation": "true",
-    "spark.speculation.multiplier": "1.2",
-    "spark.speculation.quantile": "0.5",
-    "spark.speculation.interval": "100ms",
-    "spark.speculation.minTaskRuntime": "100ms",
-}
+    "spark.speculation": "true", "spark.speculation.multiplier": "1.2", "spark.speculation.quantile": "0.5",
+    "spark.speculation.interval": "100ms", "spark.speculation.minTaskRuntime": "100ms",
+}  # fmt: skip
 
 
 def die_once(batches, kind, mark):
@@ -89,10 +86,8 @@ def run_speculation(folder):
 
     program = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
     environment = os.environ | {
-        "SPARK_LOG_DIR": folder,
-        "SPARK_WORKER_DIR": folder,
-        "SPARK_HOME": str(Path(program).parents[1]),
-    }
+        "SPARK_LOG_DIR": folder, "SPARK_WORKER_DIR": folder, "SPARK_HOME": str(Path(program).parents[1]),
+    }  # fmt: skip
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -196,13 +191,9 @@ def run_connect(folder):
     forms = {form: evaluate_form(frame, form) for form in ("pairs", "lists", "order")}
     session.stop()
     return {
-        "result": describe(result),
-        "forms": forms,
-        "module": type(frame).__module__,
-        "per_query": [list(row) for row in per_query],
-        "differences": [row.difference for row in rows],
-        "error": error,
-    }
+        "result": describe(result), "forms": forms, "module": type(frame).__module__,
+        "per_query": [list(row) for row in per_query], "differences": [row.difference for row in rows], "error": error,
+    }  # fmt: skip
 
 
 SCENARIOS = {"cluster": run_cluster, "speculation": run_speculation, "connect": run_connect}

@@ -9,22 +9,16 @@ import sys
 import pytest
 
 CONFIGURATION = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.memory": "2g",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "4",
-}
+    "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": "2g",
+    "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "4",
+}  # fmt: skip
 # PySpark warns of pandas 3 and of its RankingMetrics, and leaves sockets to the garbage collector. Spark 3.5 calls a
 # function that pandas 3 deprecates. JAX warns of the process that PySpark starts, if an earlier test has imported JAX
 PYSPARK_WARNINGS = (
-    r"ignore:os\.fork\(\) was called:RuntimeWarning",
-    r"ignore:Deprecated in 3\.0\.0\. Use SparkSession:FutureWarning",
+    r"ignore:os\.fork\(\) was called:RuntimeWarning", r"ignore:Deprecated in 3\.0\.0\. Use SparkSession:FutureWarning",
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
-    r"ignore:is_(datetime64tz|categorical)_dtype is deprecated",
-    r"ignore:unclosed <socket\.socket:ResourceWarning",
-)
+    r"ignore:is_(datetime64tz|categorical)_dtype is deprecated", r"ignore:unclosed <socket\.socket:ResourceWarning",
+)  # fmt: skip
 
 
 def find_missing():

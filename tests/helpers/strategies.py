@@ -24,12 +24,10 @@ POLICIES = CHOICES["ties"]
 TIES = tuple(policy for policy in POLICIES if policy != "mean_rank")  # those that order documents
 DTYPES = ["bool", *(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)), "f2", "f4", "f8", "longdouble"]
 LABELS = {
-    "binary": st.integers(0, 1),
-    "graded": st.integers(0, 4),
+    "binary": st.integers(0, 1), "graded": st.integers(0, 4),
     "float": st.sampled_from([0.0, 0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.75, 9.5]),
-    "huge": st.sampled_from([0, 0, 1, 2, 2**31, 2**53 - 1, 2**53]),
-    "negative": st.integers(-3, 3),
-}
+    "huge": st.sampled_from([0, 0, 1, 2, 2**31, 2**53 - 1, 2**53]), "negative": st.integers(-3, 3),
+}  # fmt: skip
 TIED_SCORES = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-9])  # the last two are one float32
 SCORES = st.sampled_from([-np.inf, -1e300, -1.5, 0.0, -0.0, 0.1, 1.0, 1.0 + 1e-9, 3e38, 1e300, np.inf])
 GAINS = ("linear", "exp2", "binary", (0.0, 1.0, 3.0, 7.0, 15.5), (0.0, 0.0, 2.0, 2.0, 2.0))
@@ -206,13 +204,9 @@ def layouts(values):
     fixed = values.copy()
     fixed.flags.writeable = False
     return {
-        "contiguous": values,
-        "strided": np.repeat(values, 3)[::3],
-        "reversed": values[::-1].copy()[::-1],
-        "byte-swapped": swapped,
-        "read-only": fixed,
-        "column": np.column_stack([values, values])[:, 0],
-    }
+        "contiguous": values, "strided": np.repeat(values, 3)[::3], "reversed": values[::-1].copy()[::-1],
+        "byte-swapped": swapped, "read-only": fixed, "column": np.column_stack([values, values])[:, 0],
+    }  # fmt: skip
 
 
 def random_rankings(n_queries=300, most=80, seed=7):
@@ -228,13 +222,9 @@ def random_rankings(n_queries=300, most=80, seed=7):
     owners = np.concatenate([np.repeat(queries, sizes), np.repeat(queries, 2)])
     pool = np.append(labels, random.integers(0, 5, 2 * n_queries))[np.argsort(owners, kind="stable")]
     return Rankings(
-        labels,
-        scores,
-        np.cumsum([0, *sizes]),
-        judged=(labels != 0) | (random.random(n) < 0.7),
-        pool=(pool, np.cumsum([0, *(sizes + 2)])),
-        tie_keys=random.permutation(n),
-    )
+        labels, scores, np.cumsum([0, *sizes]), judged=(labels != 0) | (random.random(n) < 0.7),
+        pool=(pool, np.cumsum([0, *(sizes + 2)])), tie_keys=random.permutation(n),
+    )  # fmt: skip
 
 
 def has_gain(record):
@@ -261,13 +251,10 @@ def reordered(rankings, queries, documents=None):
     if pool is not None:
         pool = (pool[0][places(pool[1], queries)], np.cumsum([0, *np.diff(pool[1])[queries]]))
     return Rankings(
-        rankings.labels[documents],
-        rankings.scores[documents],
-        np.cumsum([0, *np.diff(rankings.offsets)[queries]]),
-        judged=None if rankings.judged is None else rankings.judged[documents],
-        pool=pool,
+        rankings.labels[documents], rankings.scores[documents], np.cumsum([0, *np.diff(rankings.offsets)[queries]]),
+        judged=None if rankings.judged is None else rankings.judged[documents], pool=pool,
         tie_keys=rankings.tie_keys[documents],
-    )
+    )  # fmt: skip
 
 
 def places(offsets, queries):

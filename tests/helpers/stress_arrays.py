@@ -59,14 +59,11 @@ class Arrays:
     def targets(self):
         """Return each array that is overwritten, with the kind of its content and its first values."""
         kinds = {
-            "scores": [*self.scores.values()],
-            "labels": [*self.labels.values(), self.pool_labels, self.subtopics],
-            "offsets": [self.offsets, self.pool_offsets],
-            "ids": [self.query_ids, self.tie_keys],
-            "masks": [self.judged],
-            "items": [self.recommended.reshape(-1), self.liked.indices, self.liked.data],
+            "scores": [*self.scores.values()], "labels": [*self.labels.values(), self.pool_labels, self.subtopics],
+            "offsets": [self.offsets, self.pool_offsets], "ids": [self.query_ids, self.tie_keys],
+            "masks": [self.judged], "items": [self.recommended.reshape(-1), self.liked.indices, self.liked.data],
             "bounds": [self.liked.indptr],
-        }
+        }  # fmt: skip
         return [(kind, array, array.copy()) for kind, arrays in kinds.items() for array in arrays]
 
 

@@ -70,13 +70,11 @@ PLAIN_FORMS = {
     "DuckDB relation": lambda table, _: connect(table).sql("SELECT * FROM rows_of_test"),
     "DuckDB result": lambda table, _: connect(table).execute("SELECT * FROM rows_of_test"),
     "dict of columns": lambda table, _: {name: table[name].to_pylist() for name in table.column_names},
-    "structured array": lambda table, _: table.to_pandas().to_records(index=False),
-    "feather": write_feather,
-    "packed feather": write_packed_feather,
-    "arrow stream": write_arrow_stream,
+    "structured array": lambda table, _: table.to_pandas().to_records(index=False), "feather": write_feather,
+    "packed feather": write_packed_feather, "arrow stream": write_arrow_stream,
     "remote feather": lambda table, folder: store(write_feather(table, folder)),
     "remote parquet": lambda table, folder: store(write_parquet(table, folder)),
-}
+}  # fmt: skip
 LIBRARY_FORMS = {
     "Hugging Face": make_hugging_face,
     "Hugging Face, iterable": lambda table, _: pytest.importorskip("datasets").IterableDataset.from_generator(

@@ -76,12 +76,10 @@ def test_dict_raises_when_a_key_is_lost_while_reading():
 
 
 CHANGES = {
-    "shrinks": lambda row: row.popitem(),
-    "grows": lambda row: row.update({f"x{number}": 9.0 for number in range(7)}),
-    "is cleared": lambda row: row.clear(),
-    "is another": lambda row: (row.clear(), row.update(z=1.0)),
+    "shrinks": lambda row: row.popitem(), "grows": lambda row: row.update({f"x{number}": 9.0 for number in range(7)}),
+    "is cleared": lambda row: row.clear(), "is another": lambda row: (row.clear(), row.update(z=1.0)),
     "has other types": lambda row: row.update(d1=np.float32(4.0), x=3.0),
-}
+}  # fmt: skip
 
 
 def changed_after_its_size_was_taken(module, row, change):

@@ -96,17 +96,10 @@ def test_edited_kernels_are_compiled_again(package_copy):
 def broken(content):
     """Return a cycle of broken contents of a cache file, where None means a folder in place of the file."""
     wrong = pickle.dumps("not machine code")
-    return cycle(
-        [
-            b"",
-            b"garbage" * 1000,
-            content[: len(content) // 2],
-            content[:-1],
-            hashlib.sha256(b"garbage").digest() + b"garbage",
-            hashlib.sha256(wrong).digest() + wrong,
-            None,
-        ]
-    )
+    return cycle([
+        b"", b"garbage" * 1000, content[: len(content) // 2], content[:-1],
+        hashlib.sha256(b"garbage").digest() + b"garbage", hashlib.sha256(wrong).digest() + wrong, None,
+    ])  # fmt: skip
 
 
 def test_cache_full_of_garbage(tmp_path):

@@ -82,8 +82,7 @@ def test_host_uses_joblib(expected, backend):
 
 
 @pytest.mark.parametrize(
-    ("scenario", "uses"),
-    [("exit_handler first", 1), ("exit_handler again", 2), ("threads_end", 2), ("deleted", 2)],
+    ("scenario", "uses"), [("exit_handler first", 1), ("exit_handler again", 2), ("threads_end", 2), ("deleted", 2)]
 )
 def test_interpreter_ends(expected, scenario, uses):
     """Calls during the shutdown of the interpreter give the same values, even if no thread can start."""

@@ -21,14 +21,10 @@ pl = pytest.importorskip("polars")
 
 N = 600
 ROWS = np.arange(N)
-GOOD = pa.table(
-    {
-        "query": [f"q{row // 6:03d}" for row in ROWS],
-        "document": [f"d{row}" for row in ROWS],
-        "label": ROWS % 3,
-        "score": ROWS * 7 % 11 / 2,
-    }
-)
+GOOD = pa.table({
+    "query": [f"q{row // 6:03d}" for row in ROWS], "document": [f"d{row}" for row in ROWS], "label": ROWS % 3,
+    "score": ROWS * 7 % 11 / 2,
+})  # fmt: skip
 
 
 def write_stream(table, path):

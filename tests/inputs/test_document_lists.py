@@ -45,12 +45,9 @@ def parquet_of(table, path):
 
 
 FORMS = {
-    "pyarrow": lambda table, _: table,
-    "pyarrow in chunks": lambda table, _: pa.concat_tables([table[:4], table[4:]]),
-    "polars": lambda table, _: pl.from_arrow(table),
-    "views": lambda table, _: views_of(table),
-    "parquet": parquet_of,
-}
+    "pyarrow": lambda table, _: table, "pyarrow in chunks": lambda table, _: pa.concat_tables([table[:4], table[4:]]),
+    "polars": lambda table, _: pl.from_arrow(table), "views": lambda table, _: views_of(table), "parquet": parquet_of,
+}  # fmt: skip
 
 
 def lists_of(documents, **others):
@@ -128,11 +125,9 @@ def test_document_lists_raise_on_repeated_document(tmp_path, kind, form, repeate
 )  # fmt: skip
 def test_lists_that_do_not_fit(tmp_path, form, wrong, message):
     columns = {
-        "qid": [7, 8, 9],
-        "docno": [["a", "x"], ["b"], ["c"]],
-        "label": [[1, 0], [1], [1]],
+        "qid": [7, 8, 9], "docno": [["a", "x"], ["b"], ["c"]], "label": [[1, 0], [1], [1]],
         "score": [[0.5, 1.0], [0.5], [0.5]],
-    } | wrong
+    } | wrong  # fmt: skip
     given = FORMS[form](pa.table(columns), tmp_path / "lists.parquet")
     if form == "parquet":
         pq.write_table(pa.table(columns), given, row_group_size=2)

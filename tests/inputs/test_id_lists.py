@@ -17,22 +17,18 @@ LABELS = {query: dict.fromkeys(ids, 1) for query, ids in RELEVANT.items()}
 SCORES = {query: {document: -rank for rank, document in enumerate(ids)} for query, ids in RANKED.items()}
 EXPECTED = fn.evaluate(LABELS, SCORES, METRICS).to_dict()
 TRUTHS = {
-    "lists": RELEVANT,
-    "tuples": {query: tuple(ids) for query, ids in RELEVANT.items()},
+    "lists": RELEVANT, "tuples": {query: tuple(ids) for query, ids in RELEVANT.items()},
     "sets": {query: set(ids) for query, ids in RELEVANT.items()},
     "frozen sets": {query: frozenset(ids) for query, ids in RELEVANT.items()},
     "keys of dicts": {query: labels.keys() for query, labels in LABELS.items()},
     "arrays": {query: np.array(ids) for query, ids in RELEVANT.items()},
-    "lists and sets": {"q1": {"d1", "é"}, "q2": ["d1"], "q3": ("d7",)},
-    "an ordered dict": OrderedDict(RELEVANT),
+    "lists and sets": {"q1": {"d1", "é"}, "q2": ["d1"], "q3": ("d7",)}, "an ordered dict": OrderedDict(RELEVANT),
     "dicts": LABELS,
-}
+}  # fmt: skip
 RUNS = {
-    "lists": RANKED,
-    "tuples": {query: tuple(ids) for query, ids in RANKED.items()},
-    "arrays": {query: np.array(ids, object) for query, ids in RANKED.items()},
-    "scores": SCORES,
-}
+    "lists": RANKED, "tuples": {query: tuple(ids) for query, ids in RANKED.items()},
+    "arrays": {query: np.array(ids, object) for query, ids in RANKED.items()}, "scores": SCORES,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -66,13 +62,7 @@ def test_columns_of_ids():
     """The ids of a query may be a column of pandas, Polars or pyarrow."""
     polars = pytest.importorskip("polars")
     pyarrow = pytest.importorskip("pyarrow")
-    for convert in (
-        pandas.Series,
-        pandas.Index,
-        polars.Series,
-        pyarrow.array,
-        lambda x: pyarrow.chunked_array([x]),
-    ):
+    for convert in (pandas.Series, pandas.Index, polars.Series, pyarrow.array, lambda x: pyarrow.chunked_array([x])):
         relevant = {query: convert(list(ids)) for query, ids in RELEVANT.items()}
         ranked = {query: convert(list(ids)) for query, ids in RANKED.items()}
         assert fn.evaluate(relevant, ranked, METRICS).to_dict() == EXPECTED
@@ -149,16 +139,14 @@ QRELS = {"q1": {"d1": 1}}
 SEVERAL = {
     "a dict of dicts": (QRELS, {"a": {"q1": {"d1": 1}}, "b": {"q1": {"d1": 1}}}),
     "a dict of ranked ids": (QRELS, {"a": RANKED, "b": RANKED}),
-    "a dict of paths": (QRELS, {"a": "a.run", "b": "b.run"}),
-    "a list of paths": (QRELS, ["a.run", "b.run"]),
+    "a dict of paths": (QRELS, {"a": "a.run", "b": "b.run"}), "a list of paths": (QRELS, ["a.run", "b.run"]),
     "a list of dicts": (QRELS, [{"q1": {"d1": 1}}, {"q1": {"d1": 1}}]),
     "a list of ranked ids": (QRELS, [RANKED, RANKED]),
     "a tuple of runs": (QRELS, (fn.Run.from_dict(SCORES), fn.Run.from_dict(SCORES))),
-    "a list of judgments": ([QRELS, QRELS], RANKED),
-    "a list of files of judgments": (["a.qrels", "b.qrels"], RANKED),
+    "a list of judgments": ([QRELS, QRELS], RANKED), "a list of files of judgments": (["a.qrels", "b.qrels"], RANKED),
     "a dict of arrays": ([[1, 0]], {"a": np.ones((1, 2)), "b": np.ones((1, 2))}),
     "a dict of items": (fn.Interactions([1], offsets=[0, 1]), {"a": np.ones((1, 1), int), "b": np.ones((1, 1), int)}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", SEVERAL)

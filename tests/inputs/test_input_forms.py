@@ -24,18 +24,16 @@ def assert_expected(values):
 
 
 IDS = {
-    "numbers": np.repeat([7, 3, 5], SIZES),
-    "negative": np.repeat([-1, -(2**63), 2**63 - 1], SIZES),
+    "numbers": np.repeat([7, 3, 5], SIZES), "negative": np.repeat([-1, -(2**63), 2**63 - 1], SIZES),
     "uint64": np.repeat(np.array([2**64 - 1, 0, 2**63], np.uint64), SIZES),
-    "big-endian": np.repeat([7, 3, 5], SIZES).astype(">i4"),
-    "texts": np.repeat(["q7", "é", ""], SIZES),
+    "big-endian": np.repeat([7, 3, 5], SIZES).astype(">i4"), "texts": np.repeat(["q7", "é", ""], SIZES),
     "bytes": np.repeat([b"q7", b"q3", b"q5"], SIZES),
     "objects": np.repeat(np.array(["q7", "q3", "a much longer id"], object), SIZES),
     "a NUL at the end": np.repeat(np.array(["a", "a\0", "b"], object), SIZES),
     "whole objects": np.repeat(np.array([7, -3, 5], object), SIZES),
     "list of texts": np.repeat(["q7", "q3", "q5"], SIZES).tolist(),
     "list of numbers": np.repeat([7, -3, 5], SIZES).tolist(),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("ids", IDS)
@@ -146,13 +144,11 @@ def forms(tmp_path):
     spellings = {
         "plain": lambda lines: "\n".join([*lines, ""]),
         "tabs": lambda lines: "\n".join(line.replace(" ", "\t") for line in lines) + "\n",
-        "windows": lambda lines: "\r\n".join([*lines, ""]),
-        "old mac": lambda lines: "\r".join([*lines, ""]),
-        "no last newline": "\n".join,
-        "blank lines": lambda lines: "\n\n  \n" + "\n\t\n".join(lines),
+        "windows": lambda lines: "\r\n".join([*lines, ""]), "old mac": lambda lines: "\r".join([*lines, ""]),
+        "no last newline": "\n".join, "blank lines": lambda lines: "\n\n  \n" + "\n\t\n".join(lines),
         "blanks around": lambda lines: "".join(f"  {line.replace(' ', '   ')} \n" for line in lines),
         "byte-order mark": lambda lines: "\ufeff" + "\n".join(lines),
-    }
+    }  # fmt: skip
     paths = {}
     for name, spell in spellings.items():
         for suffix, pack in (("", bytes), (".gz", gzip.compress)):

@@ -26,12 +26,10 @@ EXPECTED = fn.evaluate(LABELS, SCORES, METRICS, query_ids=QUERIES)
 SHUFFLED = RANDOM.permutation(N)
 UNSORTED = fn.evaluate(LABELS[SHUFFLED], SCORES[SHUFFLED], METRICS, query_ids=QUERIES[SHUFFLED])
 KINDS = {
-    "numbers": lambda ids: ids,
-    "falling numbers": lambda ids: -ids.astype("i4"),
+    "numbers": lambda ids: ids, "falling numbers": lambda ids: -ids.astype("i4"),
     "unsigned": lambda ids: ids.astype("u8") + np.uint64(2**63),
-    "texts": lambda ids: np.char.zfill(ids.astype("U"), 8),
-    "texts that rise and fall": lambda ids: ids.astype("U"),
-}
+    "texts": lambda ids: np.char.zfill(ids.astype("U"), 8), "texts that rise and fall": lambda ids: ids.astype("U"),
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -126,16 +126,14 @@ JSON = {
     "inner objects": '{"query": "q1", "doc": "d1", "score": 1, "more": {"a": [{"b": 1}]}}\n',
     "ids with colons": '{"query":"http://q:1","doc":"a\\":b","score":1}\n{"query":"x : y","doc":"\\u00e9","score":2}',
     "one list": '[{"query": "q1", "doc": "d1", "score": 1},\n {"query": "q1", "doc": "d2", "score": 2}]',
-    "lists of fields": '["q1", "d1", 3]\n["q1", "d2", 2.5]\n',
-    "ranked ids": '{"q1": ["d1", "d2"], "q2": ["d1"]}',
-    "lines of ranked ids": '{"q1": ["d1", "d2"]}\n{"q2": ["d1"]}\n',
-    "dicts": '{"q1": {"d1": 0.5, "http://d": 1}}',
+    "lists of fields": '["q1", "d1", 3]\n["q1", "d2", 2.5]\n', "ranked ids": '{"q1": ["d1", "d2"], "q2": ["d1"]}',
+    "lines of ranked ids": '{"q1": ["d1", "d2"]}\n{"q2": ["d1"]}\n', "dicts": '{"q1": {"d1": 0.5, "http://d": 1}}',
     "whole numbers as ids": '{"query": 7, "doc": 18446744073709551615, "score": 1}',
     "NaN": '{"query": "q1", "doc": "d1", "score": NaN}',
     "lone surrogates": '{"query": "q1", "doc": "\\ud800", "score": 1}',
     "a byte-order mark": '\ufeff{"query": "q1", "doc": "d1", "score": 1}',
     "whole numbers beyond 2**53": '{"q1": {"d1": 9007199254740993, "d2": 9007199254740992}}',
-}
+}  # fmt: skip
 BAD_JSON = {
     "a missing field": ('{"query": "q", "doc": "d", "score": 1}\n{"query": "q", "doc": "e"}', "line 2: a record must"),
     "repeated ids": ('{"query":"q","doc":"d","score":1}\n\n{"query":"q","doc":"d","score":2}', "in lines 1 and 3"),

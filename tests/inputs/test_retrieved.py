@@ -83,13 +83,10 @@ def test_documents_without_ids_are_refused():
 def test_golden_sets():
     """TruLens's golden set has texts with scores, 1 if left out, beside what the model should answer."""
     golden = [
-        {
-            "query": "q1",
-            "expected_response": "",
-            "expected_chunks": [{"text": "A", "expect_score": 0.5}, {"text": "B"}],
-        },
+        {"query": "q1", "expected_response": "",
+            "expected_chunks": [{"text": "A", "expect_score": 0.5}, {"text": "B"}]},
         {"query": "q2", "expected_chunks": [{"text": "C", "expect_score": 2}]},
-    ]
+    ]  # fmt: skip
     run = {"q1": ["B", "x"], "q2": ["y", "C"]}
     labels = {"q1": {"A": 0.5, "B": 1}, "q2": {"C": 2}}
     for convention in ("default", "trulens"):

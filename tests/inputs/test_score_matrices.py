@@ -65,13 +65,9 @@ def list_by_hand(liked, scores, excluded=None, candidates=None, missing_truth="r
     all_labels = np.array([label for own in liked for label in own.values()])
     dtype = "i1" if (all_labels % 1 == 0).all() and (abs(all_labels) < 100).all() else "f8"
     return fn.Rankings(
-        labels.astype(dtype),
-        values,
-        offsets,
-        judged=judged,
-        tie_keys=items,
+        labels.astype(dtype), values, offsets, judged=judged, tie_keys=items,
         pool=(np.array(pool, dtype), pool_offsets) if missing_truth == "unretrieved" else None,
-    )
+    )  # fmt: skip
 
 
 def assert_same_bits(result, expected):

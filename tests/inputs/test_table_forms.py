@@ -19,22 +19,15 @@ N = 60
 ROWS = np.arange(N)
 ROWS_OF_LISTS = 10
 METRICS = "ndcg@3,map,rr"
-GOOD = pa.table(
-    {
-        "query": [f"q{row // 6:02d}" for row in ROWS],
-        "document": [f"d{row}" for row in ROWS],
-        "label": ROWS % 3,
-        "score": ROWS * 7 % 11 / 2,
-    }
-)
+GOOD = pa.table({
+    "query": [f"q{row // 6:02d}" for row in ROWS], "document": [f"d{row}" for row in ROWS], "label": ROWS % 3,
+    "score": ROWS * 7 % 11 / 2,
+})  # fmt: skip
 MIXED = GOOD.take(np.random.default_rng(5).permutation(N))
-LISTS = pa.table(
-    {
-        "query": [f"q{row}" for row in range(ROWS_OF_LISTS)],
-        "label": [[1, 0, row % 3] for row in range(ROWS_OF_LISTS)],
-        "score": [[0.5, float(row), 0.25] for row in range(ROWS_OF_LISTS)],
-    }
-)
+LISTS = pa.table({
+    "query": [f"q{row}" for row in range(ROWS_OF_LISTS)], "label": [[1, 0, row % 3] for row in range(ROWS_OF_LISTS)],
+    "score": [[0.5, float(row), 0.25] for row in range(ROWS_OF_LISTS)],
+})  # fmt: skip
 FILES = ("feather", "packed feather", "arrow stream", "remote feather", "remote parquet")
 PARAMETERS = pytest.mark.parametrize("name", TABLE_FORMS)
 
@@ -259,14 +252,10 @@ def test_columns_that_change_their_type(memory):
         fn.evaluate(Scanner(), metrics="rr", memory=memory)
 
 
-FRAME = pd.DataFrame(
-    {
-        "query_id": ["q1", "q1", "q2", "q2", "q3", "q3"],
-        "doc_id": ["a", "b", "a", "b", "a", "b"],
-        "label": [1, 0, 0, 1, 0, 1],
-        "score": [2.0, 1.0, 2.0, 1.0, 1.0, 2.0],
-    }
-)
+FRAME = pd.DataFrame({
+    "query_id": ["q1", "q1", "q2", "q2", "q3", "q3"], "doc_id": ["a", "b", "a", "b", "a", "b"],
+    "label": [1, 0, 0, 1, 0, 1], "score": [2.0, 1.0, 2.0, 1.0, 1.0, 2.0],
+})  # fmt: skip
 
 
 class TestHuggingFace:

@@ -109,13 +109,10 @@ def test_names_for_each_side():
 
 
 LISTS = {
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "arrow": pa.table,
-    "columns": dict,
+    "pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table, "columns": dict,
     "records": lambda columns: [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
     "hugging face": lambda columns: pytest.importorskip("datasets").Dataset.from_dict(columns),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", LISTS)

@@ -22,11 +22,9 @@ SCORE_KINDS = ["f4", "f8", "i8", "u1"]
 
 # Every function compiles for each pair of types. Each type of labels and of scores comes up with some function.
 TYPES = {
-    "ndcg": [("i8", "f8"), ("?", "f4")],
-    "dcg": [("f8", "f8"), ("u1", "i8")],
-    "average_precision": [("i8", "f8"), ("f4", "f4")],
-    "reciprocal_rank": [("f8", "f8"), ("?", "i8")],
-}
+    "ndcg": [("i8", "f8"), ("?", "f4")], "dcg": [("f8", "f8"), ("u1", "i8")],
+    "average_precision": [("i8", "f8"), ("f4", "f4")], "reciprocal_rank": [("f8", "f8"), ("?", "i8")],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "types"), [(name, types) for name, pairs in TYPES.items() for types in pairs])

@@ -52,12 +52,10 @@ def test_results_means():
 def test_results_text():
     """The table, the convention, ties that matter, and queries on one side only."""
     assert str(RESULT).splitlines() == [
-        "metric     mean  queries  undefined",
-        f"nDCG@2   {RESULT.means()[0]:.4f}        3          1",
-        f"RR       {RESULT.means()[1]:.4f}        3          0",
-        "num_rel  1.0000        3          0",
+        "metric     mean  queries  undefined", f"nDCG@2   {RESULT.means()[0]:.4f}        3          1",
+        f"RR       {RESULT.means()[1]:.4f}        3          0", "num_rel  1.0000        3          0",
         "convention default; ties average, in 1 of 3 queries between different labels",
-    ]
+    ]  # fmt: skip
     assert repr(RESULT) == str(RESULT)
     assert str(WITH_IDS).splitlines()[-2:] == [
         "judged queries missing in the run: 1 (zero)",
@@ -104,11 +102,9 @@ def test_ids_that_are_equal_are_no_keys():
 
 
 RESULTS = {
-    "numbers": RESULT,
-    "texts": WITH_IDS,
-    "fixed texts": fn.evaluate([1, 0], [1, 2], "rr", query_ids=["q1", "q2"]),
+    "numbers": RESULT, "texts": WITH_IDS, "fixed texts": fn.evaluate([1, 0], [1, 2], "rr", query_ids=["q1", "q2"]),
     "no query": fn.evaluate([], [], "rr,map", offsets=[0]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RESULTS)

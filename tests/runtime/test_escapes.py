@@ -86,17 +86,14 @@ def for_people(text):
 
 
 TEXTS = {
-    "results": lambda name: str(result_of(name)),
-    "repr of results": lambda name: repr(result_of(name)),
-    "comparison": lambda name: str(compared(name)),
-    "segments": lambda name: str(compared(name).by()),
+    "results": lambda name: str(result_of(name)), "repr of results": lambda name: repr(result_of(name)),
+    "comparison": lambda name: str(compared(name)), "segments": lambda name: str(compared(name).by()),
     "pairs": lambda name: str(compared(name).all_pairs()),
     "segments of results": lambda name: str(result_of(name).by([name] * N, method="t")),
-    "explanation": lambda name: str(explained(name)),
-    "terminal": lambda name: "".join(fn_terminal(compared(name))),
+    "explanation": lambda name: str(explained(name)), "terminal": lambda name: "".join(fn_terminal(compared(name))),
     "table of a run": lambda name: "".join(formats.table([formats.Report(name, result_of(name))], True, "")),
     "table of runs": lambda name: "".join(formats.table([formats.Report(name, result_of(name))] * 2, True, "")),
-}
+}  # fmt: skip
 
 
 def fn_terminal(comparison):
