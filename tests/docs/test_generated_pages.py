@@ -3,16 +3,18 @@
 import importlib
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import fastndcg as fn
 from fastndcg import errors
+from fastndcg.choices import TiePolicy
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import FIELDS as FUSION_FIELDS
 from fastndcg.metrics.families import CATALOG
 from fastndcg.named_conventions import FIELDS
-from scripts.site import error_page, fusion_pages, numbers_pages, result_pages
+from scripts.site import error_page, fusion_pages, guide_pictures, numbers_pages, result_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -87,3 +89,13 @@ def test_page_of_fusion_has_every_record_and_choice():
     for name, convention in fn.fusion_conventions.items():
         assert f"\n### {name}\n" in page
         assert all(bug.what.split(",")[0] in page.replace("\\", "") for bug in convention.bugs)
+
+
+def test_tie_picture_has_the_value_of_each_policy():
+    """Each policy of `Convention` has a row with its nDCG@3, in light and in dark."""
+    for theme in guide_pictures.TEXT:
+        texts = re.findall(r">([^<>]+)</text>", "".join(guide_pictures.draw_ties(theme)))
+        for policy in ("average", *guide_pictures.POLICIES):
+            assert policy in texts
+            assert f"{guide_pictures.compute_ndcg(policy):.4f}" in texts
+    assert {"average", "mean_rank", *guide_pictures.POLICIES} == set(get_args(TiePolicy))  # nDCG has no mean_rank
