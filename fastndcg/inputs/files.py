@@ -73,6 +73,7 @@ class File:
             self.__dict__ |= waiting.__dict__
             return
         self.is_folder = _is_folder(path)
+        self._is_remote = is_address(path)
         self._closing = contextlib.ExitStack()
         self._start = b""  # the bytes that were read for the head, to come again
         self._is_untouched = False  # True from the head's end until more is read
@@ -86,7 +87,9 @@ class File:
                 return
             raise
         try:
-            self._content, self._broken = _unpack(self._file, self.name)
+            self._broken: tuple[type[BaseException], ...] = ()
+            with self._name_broken():
+                self._content, self._broken = _unpack(self._file, self.name)
             self.is_packed = self._content is not self._file
             self.size = _length(self._file)
             if self.size is not None:
@@ -126,7 +129,8 @@ class File:
 
     def detach(self) -> Any:
         """Return the plain file at its beginning, which the caller closes, or None if only `read` reads it."""
-        if self.is_packed or not self._file.seekable() or self.path == STANDARD_INPUT:
+        is_web = self._is_remote and _protocol(as_address(self.path)) in _WEB
+        if self.is_packed or is_web or not self._file.seekable() or self.path == STANDARD_INPUT:
             return None
         self._closing.pop_all()
         self._file.seek(0)
@@ -177,16 +181,17 @@ class File:
 
     @contextlib.contextmanager
     def _name_broken(self) -> Iterator[None]:
-        """Replace the errors of broken packed files by one that names the file."""
-        try:
-            yield
-        except self._broken as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            kind = {"GzipFile": "gzip", "BufferedReader": "bzip2", "ZstdFile": "zstd"}[type(self._content).__name__]
-            raise InvalidInputError(
-                f"{self.name} must be a whole {kind} file, but is not: {error}. Get it anew"
-            ) from None
+        """Replace the errors of broken packed files, and of file systems at an address, by one that names the file."""
+        with convert_remote_errors(self.name) if self._is_remote else contextlib.nullcontext():
+            try:
+                yield
+            except self._broken as error:
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise
+                kind = {"GzipFile": "gzip", "BufferedReader": "bzip2", "ZstdFile": "zstd"}[type(self._content).__name__]
+                raise InvalidInputError(
+                    f"{self.name} must be a whole {kind} file, but is not: {error}. Get it anew"
+                ) from None
 
 
 def _is_folder(path: Any) -> bool:
@@ -418,8 +423,7 @@ def open_address(path: Any) -> Any:
     address = as_address(path)
     with convert_remote_errors(address):
         system, inner = find_system(address)
-        file = system.open(inner, "rb", **_request_options(address))
-        return io.BufferedReader(_Raw(file, address, is_seekable=_protocol(address) not in _WEB), REQUEST)
+        return io.BufferedReader(system.open(inner, "rb", **_request_options(address)), REQUEST)
 
 
 def find_system(address: str) -> tuple[Any, str]:
@@ -496,39 +500,6 @@ def convert_remote_errors(address: str) -> Iterator[None]:
         ) from None
     except Exception as error:  # of botocore, aiohttp and others, which share no class
         raise OSError(errno.EIO, _first_sentence(error), show_name(address)) from None
-
-
-class _Raw(io.RawIOBase):
-    """A file of fsspec as a raw file, whose errors name the address."""
-
-    def __init__(self, file: Any, address: str, *, is_seekable: bool) -> None:
-        self._file = file
-        self._address = address
-        self._is_seekable = is_seekable and file.seekable()
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return bool(self._is_seekable)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        with convert_remote_errors(self._address):
-            return int(self._file.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def readinto(self, room: Any) -> int:
-        with convert_remote_errors(self._address):
-            content = self._file.read(len(room))
-        room[: len(content)] = content
-        return len(content)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._file.close()
-        super().close()
 
 
 def _request_options(address: str) -> dict[str, Any]:

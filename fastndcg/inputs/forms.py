@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Set
-from typing import Any, Literal, NamedTuple, NoReturn, cast
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import ArrayTruth
 from fastndcg.inputs.columns import find_usual_roles
 from fastndcg.inputs.dicts import holds_groups, holds_id_lists, is_id_rows, snapshot
-from fastndcg.inputs.diversity import DiversityQrels, is_nested
 from fastndcg.inputs.formats import read_path
 from fastndcg.inputs.frames import Frame, is_frame, is_pandas
 from fastndcg.inputs.ids import Groups, IdColumn
@@ -34,7 +33,7 @@ from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.interactions import Interactions, read_classes
 from fastndcg.inputs.records import is_records, read_records
 from fastndcg.inputs.retrieved import holds_retrieved, is_golden_set, read_golden_set, read_retrieved
-from fastndcg.inputs.scored_frames import FileRequest, ScoredRows, TablePair, read_truth_table
+from fastndcg.inputs.scored_frames import FileRequest, ScoredRows, TablePair, read_dict, read_truth_table
 from fastndcg.inputs.streams import StreamedTables
 from fastndcg.inputs.table import Qrels, Rows, Run, refuse_repeated
 from fastndcg.inputs.table_sources import TableSource, open_tables
@@ -59,18 +58,6 @@ def is_path(value: Any) -> bool:
     return isinstance(value, str | os.PathLike)
 
 
-def _is_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype.names is None
-
-
-def _is_prepared(value: Any) -> bool:
-    return isinstance(value, Rankings | Qrels | Interactions)
-
-
-def _is_sparse(value: Any) -> bool:
-    return hasattr(value, "tocsr")
-
-
 def is_pivot(value: Any) -> bool:
     """Return True for a matrix with ids: a frame of pandas with numbers only, an index of ids, and no usual names."""
     if not is_pandas(value) or len(getattr(value, "shape", ())) != 2 or value.shape[1] < 2:
@@ -84,8 +71,10 @@ def is_pivot(value: Any) -> bool:
     return all(getattr(kind, "kind", "O") in "biuf" for kind in value.dtypes)
 
 
-def _read_pivot(kind: type[Qrels | Run], frame: Any) -> Any:
+def _read_pivot(kind: type[Qrels | Run], frame: Any, options: Options) -> Any:
     """Read the cells of a matrix with ids. NaN is no value."""
+    if kind is Qrels:
+        options.check_no_columns()
     values = frame.to_numpy()
     rows, places = np.nonzero(~np.isnan(values)) if values.dtype.kind == "f" else np.nonzero(np.ones(values.shape))
     documents = IdColumn.of(frame.columns.tolist(), "names of columns").take(places)
@@ -99,18 +88,17 @@ def _read_pivot(kind: type[Qrels | Run], frame: Any) -> Any:
     return kind.of(Rows(queries.take(filled), groups, documents, values[rows, places]), source)
 
 
-def _read_truth_pivot(truth: Any, options: Options) -> Qrels:
+def _refuse_run(*_: Any) -> Any:
+    raise InvalidTypeError("`truth` must not be a Run. Pass the judgments first, then the run")
+
+
+def _read_golden_set(truth: Any, options: Options) -> Qrels:
     options.check_no_columns()
-    return cast(Qrels, _read_pivot(Qrels, truth))
+    return Qrels.from_dict(read_golden_set(truth))
 
 
-def _read_run_pivot(run: Any, options: Options) -> Run:
-    del options
-    return cast(Run, _read_pivot(Run, run))
-
-
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, Mapping)
+def _read_run_frame(run: Any, options: Options) -> Run:
+    return Run.from_frame(run, options.name_columns("predictions"), threads=options.threads)
 
 
 def _is_column_dict(value: Any) -> bool:
@@ -122,22 +110,6 @@ def _is_column_dict(value: Any) -> bool:
         if isinstance(column, Mapping | Set | str) or hasattr(column, "columns") or not hasattr(column, "__len__"):
             return False
     return are_columns(columns)
-
-
-def _holds_relevant_ids(value: Any) -> bool:
-    return holds_id_lists(value, "qrels")
-
-
-def _holds_groups(value: Any) -> bool:
-    return holds_groups(value, "qrels")
-
-
-def _holds_ranked_ids(value: Any) -> bool:
-    return holds_id_lists(value, "run")
-
-
-def _is_run(value: Any) -> bool:
-    return isinstance(value, Run)
 
 
 def _is_array_like(value: Any) -> bool:
@@ -161,35 +133,17 @@ def is_number_list(value: Any) -> bool:
 
 
 def _read_array_like(truth: Any, options: Options) -> ArrayTruth | Interactions:
+    """Read labels, and refuse what is none."""
     refuse_several(truth, "truth")
     refuse_records(truth, "truth", "label")
     refuse_convertible(truth, "truth")
     return _read_labels(truth, options)
 
 
-def _read_prepared(truth: Any, options: Options) -> Any:
-    del options
+def _read_prepared(truth: Any, _: Options) -> Any:
     if isinstance(truth, Rankings):
         check_pool(truth)
     return truth
-
-
-def _read_sparse(truth: Any, options: Options) -> Interactions:
-    return Interactions.of_matrix(truth, options.threads)
-
-
-def _read_truth_file(path: Any, options: Options) -> Any:
-    return read_path(path, FileRequest(Qrels, options.name_columns("truth"), options, is_truth=True))
-
-
-def _read_qrels_dict(truth: Any, options: Options) -> Qrels:
-    del options
-    return DiversityQrels.from_dict(truth) if is_nested(truth) else Qrels.from_dict(truth)
-
-
-def _read_relevant_ids(truth: Any, options: Options) -> Qrels:
-    del options
-    return Qrels.of_id_lists(truth)
 
 
 def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTables | TablePair | Qrels:
@@ -223,58 +177,6 @@ def _make_item_frame(value: Any, name: str, others: tuple[str, ...]) -> Any:
     return value.to_df().drop(columns=list(others), errors="ignore")
 
 
-def _read_relevant_items(truth: Any, options: Options) -> Any:
-    return _read_truth_frame(_make_item_frame(truth, "truth", ("score", "rank")), options)
-
-
-def _refuse_run(truth: Any, options: Options) -> Any:
-    del truth, options
-    raise InvalidTypeError("`truth` must not be a Run. Pass the judgments first, then the run")
-
-
-def _return_run(run: Run, options: Options) -> Run:
-    del options
-    return run
-
-
-def _read_run_file(path: Any, options: Options) -> Run:
-    return cast(Run, read_path(path, FileRequest(Run, options.name_columns("predictions"), options)))
-
-
-def _read_run_dict(run: Any, options: Options) -> Run:
-    del options
-    return Run.from_dict(run)
-
-
-def _read_ranked_ids(run: Any, options: Options) -> Run:
-    del options
-    return Run.of_id_lists(run)
-
-
-def _read_retrieved(run: Any, options: Options) -> Run:
-    del options
-    return Run.of_id_lists(read_retrieved(run))
-
-
-def _read_golden_set(truth: Any, options: Options) -> Qrels:
-    options.check_no_columns()
-    return Qrels.from_dict(read_golden_set(truth))
-
-
-def _read_relevant_rows(truth: Any, options: Options) -> Qrels:
-    del options
-    return Qrels.of_id_lists(dict(enumerate(truth)))
-
-
-def _read_ranked_rows(run: Any, options: Options) -> Run:
-    del options
-    return Run.of_id_lists(dict(enumerate(run)))
-
-
-def _read_run_frame(run: Any, options: Options) -> Run:
-    return Run.from_frame(run, options.name_columns("predictions"), threads=options.threads)
-
-
 def _read_run_records(run: Any, options: Options) -> Run:
     refuse_several(run, "predictions")
     records = read_records(run, options.name_columns("predictions"), "predictions", "score")
@@ -289,36 +191,52 @@ def _read_recommended_items(run: Any, options: Options) -> Run:
     return _read_run_frame(frame.drop(columns="score" if is_ranked else "rank", errors="ignore"), options)
 
 
+# The order counts. Arrays, and what is prepared, come first, as they are the most frequent. A pivot is a frame without
+# usual names. Dicts of columns and of ids are dicts, lists of ids and records are lists: what is special comes first.
 FORMS = (
     InputForm("truth", "", is_number_list, _read_labels, (list,)),
-    InputForm("truth", "an array of labels", _is_array, _read_labels),
-    InputForm("truth", "Rankings, Qrels or Interactions", _is_prepared, _read_prepared),
-    InputForm("truth", "a scipy.sparse matrix", _is_sparse, _read_sparse),
-    InputForm("truth", "the path of a file", is_path, _read_truth_file, (str,)),
-    InputForm("truth", "", is_pivot, _read_truth_pivot),
+    InputForm("truth", "an array of labels", lambda value: isinstance(value, np.ndarray) and value.dtype.names is None,
+              _read_labels),
+    InputForm("truth", "Rankings, Qrels or Interactions",
+              lambda value: isinstance(value, Rankings | Qrels | Interactions), _read_prepared),
+    InputForm("truth", "a scipy.sparse matrix", lambda value: hasattr(value, "tocsr"),
+              lambda truth, options: Interactions.of_matrix(truth, options.threads)),
+    InputForm("truth", "the path of a file", is_path, lambda path, options: read_path(
+        path, FileRequest(Qrels, options.name_columns("truth"), options, is_truth=True)), (str,)),
+    InputForm("truth", "", is_pivot, lambda truth, options: _read_pivot(Qrels, truth, options)),
     InputForm("truth", "a data frame", is_frame, _read_truth_frame),
     InputForm("truth", "a dict of columns", _is_column_dict, _read_truth_frame, (dict,)),
-    InputForm("truth", "a dict of groups of ids", _holds_groups, _read_qrels_dict, (dict,)),
-    InputForm("truth", "a dict of relevant ids", _holds_relevant_ids, _read_relevant_ids, (dict,)),
-    InputForm("truth", "a dict of dicts", _is_mapping, _read_qrels_dict, (dict,)),
-    InputForm("truth", "LensKit's lists of items", is_item_collection, _read_relevant_items),
-    InputForm("truth", "a list of lists of ids", is_id_rows, _read_relevant_rows, (list, tuple)),
+    InputForm("truth", "a dict of groups of ids", lambda value: holds_groups(value, "qrels"),
+              lambda truth, _: read_dict(Qrels, truth), (dict,)),
+    InputForm("truth", "a dict of relevant ids", lambda value: holds_id_lists(value, "qrels"),
+              lambda truth, _: Qrels.of_id_lists(truth), (dict,)),
+    InputForm("truth", "a dict of dicts", lambda value: isinstance(value, Mapping),
+              lambda truth, _: read_dict(Qrels, truth), (dict,)),
+    InputForm("truth", "LensKit's lists of items", is_item_collection,
+              lambda truth, options: _read_truth_frame(_make_item_frame(truth, "truth", ("score", "rank")), options)),
+    InputForm("truth", "a list of lists of ids", is_id_rows,
+              lambda truth, _: Qrels.of_id_lists(dict(enumerate(truth))), (list, tuple)),
     InputForm("truth", "a golden set of TruLens", is_golden_set, _read_golden_set, (list,)),
     InputForm("truth", "a list or iterator of records", is_records, _read_truth_records, (list, tuple)),
-    InputForm("truth", "", _is_run, _refuse_run),
+    InputForm("truth", "", lambda value: isinstance(value, Run), _refuse_run),
     InputForm("truth", "a list of labels or a ragged column", _is_array_like, _read_array_like, (list, tuple)),
-    InputForm("run", "a Run", _is_run, _return_run),
-    InputForm("run", "the path of a file", is_path, _read_run_file, (str,)),
-    InputForm("run", "", is_pivot, _read_run_pivot),
+    InputForm("run", "a Run", lambda value: isinstance(value, Run), lambda run, _: run),
+    InputForm("run", "the path of a file", is_path, lambda path, options: read_path(
+        path, FileRequest(Run, options.name_columns("predictions"), options)), (str,)),
+    InputForm("run", "", is_pivot, lambda run, options: _read_pivot(Run, run, options)),
     InputForm("run", "a data frame", is_frame, _read_run_frame),
     InputForm("run", "a dict of columns", _is_column_dict, _read_run_frame, (dict,)),
-    InputForm("run", "a dict of retrieved documents", holds_retrieved, _read_retrieved, (dict,)),
-    InputForm("run", "a dict of ranked ids", _holds_ranked_ids, _read_ranked_ids, (dict,)),
-    InputForm("run", "a dict of dicts", _is_mapping, _read_run_dict, (dict,)),
+    InputForm("run", "a dict of retrieved documents", holds_retrieved,
+              lambda run, _: Run.of_id_lists(read_retrieved(run)), (dict,)),
+    InputForm("run", "a dict of ranked ids", lambda value: holds_id_lists(value, "run"),
+              lambda run, _: Run.of_id_lists(run), (dict,)),
+    InputForm("run", "a dict of dicts", lambda value: isinstance(value, Mapping),
+              lambda run, _: Run.from_dict(run), (dict,)),
     InputForm("run", "LensKit's lists of items", is_item_collection, _read_recommended_items),
-    InputForm("run", "a list of lists of ids", is_id_rows, _read_ranked_rows, (list, tuple)),
+    InputForm("run", "a list of lists of ids", is_id_rows,
+              lambda run, _: Run.of_id_lists(dict(enumerate(run))), (list, tuple)),
     InputForm("run", "a list or iterator of records", is_records, _read_run_records, (list, tuple)),
-)
+)  # fmt: skip
 FORMS_BY_KIND = {kind: tuple(form for form in FORMS if form.kind == kind) for kind in ("truth", "run")}
 BUILT_IN = {list, tuple, dict, str}
 

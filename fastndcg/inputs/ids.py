@@ -117,7 +117,7 @@ class IdColumn:
         offsets[1:] -= self.ids.offsets[rows]
         np.cumsum(offsets, out=offsets)
         data = np.empty(int(offsets[-1]), "u1")
-        load_kernels("inputs.id_hashing").take(self.ids, read_only(rows), offsets, data)
+        load_kernels("inputs.id_hashing").take(self.ids, read_only(np.ascontiguousarray(rows)), offsets, data)
         return IdColumn.of_bytes(data, offsets)
 
     def factorize(self, rows: Array | None = None) -> tuple[Array, Array]:

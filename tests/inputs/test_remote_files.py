@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import io
 import json
 import pathlib
 import sys
@@ -164,15 +165,12 @@ def test_addresses_without_fsspec(monkeypatch, capsys):
         assert "needs fsspec" in capsys.readouterr().err
 
 
-class BrokenFile:
-    def seekable(self):
-        return False
+class BrokenFile(io.RawIOBase):
+    def readable(self):
+        return True
 
-    def read(self, n):
-        raise LibraryError(f"no credentials for {n} bytes")
-
-    def close(self):
-        """Do nothing."""
+    def readinto(self, room):
+        raise LibraryError(f"no credentials for {len(room)} bytes")
 
 
 class LibraryError(Exception):
