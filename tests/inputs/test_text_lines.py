@@ -81,10 +81,13 @@ LINES = st.one_of(
 
 
 @examples(150)
-@given(content=st.lists(LINES, max_size=12).map("".join), size=st.sampled_from([1, 7, 40, 1000]), last=st.booleans())
-def test_text_lines_random_lines(tmp_path_factory, content, size, last):
+@given(
+    content=st.lists(LINES, max_size=12).map("".join), size=st.sampled_from([1, 7, 40, 1000]),
+    first=st.sampled_from(["", "\ufeff", "\n\n  \n"]), last=st.booleans(),
+)  # fmt: skip
+def test_text_lines_random_lines(tmp_path_factory, content, size, first, last):
     path = tmp_path_factory.mktemp("lines") / "run"
-    path.write_bytes((content if last else content.rstrip("\r\n")).encode())
+    path.write_bytes((first + content if last else (first + content).rstrip("\r\n")).encode())
     expected = plain_rows(path.read_bytes(), formats.TREC[fn.Run])
     with pytest.MonkeyPatch.context() as patch:
         if isinstance(expected, str) or not expected:

@@ -88,18 +88,15 @@ def test_kernel_cache_ignores_folders_that_others_can_write(folder, place, mode)
 
 
 @NEEDS_POSIX
-def test_sticky_folders_above_are_trusted(folder):
-    """A folder above the cache that all users can write to is trusted if it has the sticky bit."""
+def test_sticky_folders_and_folders_above_the_home_folder_are_trusted_and_links_are_not_read(folder, monkeypatch):
     folder.parent.chmod(0o1777)
     assert kernel_cache.StateFolder(STATE).read("rank.nbc") == b"machine code"
-
-
-@NEEDS_POSIX
-def test_folders_above_the_home_folder_do_not_matter(folder, monkeypatch):
-    """Machine code is read although other users can write to a folder above the home folder."""
     monkeypatch.setenv("HOME", str(folder.parent))
     folder.parent.parent.chmod(0o777)
     assert kernel_cache.StateFolder(STATE).read("rank.nbc") == b"machine code"
+    (folder.parent.parent / "elsewhere").write_bytes(b"machine code")
+    (folder / "link.nbc").symlink_to(folder.parent.parent / "elsewhere")
+    assert kernel_cache.StateFolder(STATE).read("link.nbc") is None
 
 
 @NEEDS_ROOT
@@ -108,13 +105,6 @@ def test_kernel_cache_ignores_folders_of_other_users(folder, place):
     """Machine code is read only if its file, its folder and the folders above belong to the user or to root."""
     os.chown({"file": folder / "rank.nbc", "folder": folder, "above": folder.parent}[place], NOBODY, NOBODY)
     assert kernel_cache.StateFolder(STATE).read("rank.nbc") is None
-
-
-@NEEDS_POSIX
-def test_symbolic_links_are_not_read(folder, tmp_path):
-    (tmp_path / "elsewhere").write_bytes(b"machine code")
-    (folder / "link.nbc").symlink_to(tmp_path / "elsewhere")
-    assert kernel_cache.StateFolder(STATE).read("link.nbc") is None
 
 
 @NEEDS_POSIX
