@@ -53,20 +53,6 @@ class TestInputs:
         given_lists = fn.DiversityQrels(queries, topics, documents, [int(label) for label in labels])
         assert found.values.tobytes() == fn.evaluate(given_lists, run, METRICS).values.tobytes()
 
-    @pytest.mark.parametrize("library", ["pandas", "polars"])
-    def test_frames(self, expected, library):
-        module = pytest.importorskip(library)
-        columns = dict(zip(("query", "subtopic", "document", "label"), zip(*JUDGMENTS, strict=True), strict=True))
-        frame = module.DataFrame({name: list(values) for name, values in columns.items()})
-        assert fn.evaluate(frame, RUN, METRICS).values.tobytes() == expected.tobytes()
-        other = (
-            frame.rename(columns={"subtopic": "intent"})
-            if library == "pandas"
-            else frame.rename({"subtopic": "intent"})
-        )
-        named = fn.evaluate(other, RUN, METRICS, columns={"subtopic": "intent"})
-        assert named.values.tobytes() == expected.tobytes()
-
     def test_matrices(self):
         labels, scores, offsets = random_matrices(8, 9)
         expected = fn.evaluate(labels, scores, METRICS, offsets=offsets).values
