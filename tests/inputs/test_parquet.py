@@ -77,8 +77,8 @@ def test_rows_in_any_order(tmp_path, kind, memory):
 
 
 def test_order_that_breaks_late(tmp_path):
-    """Rows in which a query repeats only at the end give the values of arrays."""
-    rows = np.append(np.arange(1, N), 0)
+    """Rows in which a query repeats only between the last two queries give the values of arrays."""
+    rows = np.insert(np.arange(1, N), np.flatnonzero(np.diff(QUERIES))[-1], 0)
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(QUERIES[rows], rows), path, row_group_size=50)
     expected = fn.evaluate(LABELS[rows], SCORES[rows], METRICS, query_ids=QUERIES[rows])
