@@ -62,6 +62,7 @@ METRICS = {
     "ndcg(10)": "Write the cutoff behind @: 'ndcg@10'", "ndcg@10 map": "Write commas: 'ndcg@10,map'",
     "ndcg@10; map": "Write commas: 'ndcg@10,map'", "hits@3": "'hits' has two meanings", "Accuracy@1": "two meanings",
     "context_recall": "it is recall@k", "Context-Precision": "'default(ap_denominator=n_hits)'",
+    "hit rate@3": "Did you mean 'hit_rate@3'?", "context recall@5": "it is recall@k; with evidence",
     "faithfulness": "of an answer that a model has written", "RMSE": "an error of predicted ratings",
     "map@k kaggle": "divides by min(k, R)", "kaggle map@3": "divides by min(k, R)",
 }  # fmt: skip

@@ -8,7 +8,7 @@ Python's documented C API only. Python code reads all other rows, and all rows o
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Mapping, Set, Sized
 from itertools import chain
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -318,6 +318,23 @@ def holds_id_lists(rows: Any, what: str) -> bool:
     except (RuntimeError, LookupError):  # another thread changes the mapping: copy it
         first = next(iter(snapshot(rows, what).values()), None)
     return is_id_list(first) and not are_columns(rows)
+
+
+def label_id_lists(rows: dict[Any, Any]) -> dict[Any, Any]:
+    """Return judgments of some queries by label and of others by relevant ids as labels, 1 for each of these ids."""
+    kinds = set(map(type, rows.values()))
+    if len(kinds) < 2 or not any(issubclass(kind, Mapping) for kind in kinds):
+        return rows
+    labelled = {query: dict.fromkeys(_list_ids(row), 1) if is_id_list(row) else row for query, row in rows.items()}
+    for query, row in labelled.items():
+        if isinstance(row, dict) and isinstance(rows[query], Sized) and len(row) < len(rows[query]):
+            ids = list(_list_ids(rows[query]))
+            twice = next(name for place, name in enumerate(ids) if name in ids[:place])
+            raise InvalidInputError(
+                f"`qrels` must have different ids in the list of a query, but query {shorten(query)} has "
+                f"{shorten(twice)} twice. Keep one of them"
+            )
+    return labelled
 
 
 def holds_groups(rows: Any, what: str) -> bool:

@@ -209,7 +209,7 @@ FORMS = (
     InputForm("truth", "a dict of groups of ids", lambda value: holds_groups(value, "qrels"),
               lambda truth, _: read_dict(Qrels, truth), (dict,)),
     InputForm("truth", "a dict of relevant ids", lambda value: holds_id_lists(value, "qrels"),
-              lambda truth, _: Qrels.of_id_lists(truth), (dict,)),
+              lambda truth, _: Qrels.from_dict(truth), (dict,)),
     InputForm("truth", "a dict of dicts", lambda value: isinstance(value, Mapping),
               lambda truth, _: read_dict(Qrels, truth), (dict,)),
     InputForm("truth", "LensKit's lists of items", is_item_collection,

@@ -22,6 +22,7 @@ from fastndcg.inputs.dicts import (
     count_offsets,
     holds_id_lists,
     is_id_list,
+    label_id_lists,
     plain_rows,
     read_id_lists,
     read_items,
@@ -121,11 +122,14 @@ class Table(ReadOnly, Exportable):
         Build a table from {query: {document: value}}, or from {query: ids}.
 
         Ids without values are relevant documents with label 1, or ranked documents, the best first. A query with an
-        empty dict or list has no rows, so it counts as missing.
+        empty dict or list has no rows, so it counts as missing. Judgments may have both forms, such as labels of a
+        judge for some queries and relevant ids for others.
         """
         if not isinstance(rows, Mapping):
             raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but is a {type(rows).__name__}")
         copied_rows = snapshot(rows, cls.what)
+        if cls.side == "truth":
+            copied_rows = label_id_lists(copied_rows)
         if holds_id_lists(copied_rows, cls.what):
             return cls.of_id_lists(copied_rows)
         for query, row in copied_rows.items():

@@ -15,7 +15,8 @@ _OF_ANSWERS = "is of an answer that a model has written, not of a ranking. Retri
 _OF_RATINGS = "is an error of predicted ratings, not of a ranking. scikit-learn has it"
 EXPLAINED = {
     "context_recall": "asks a language model whether the context supports the answer. With judged documents or chunks, "
-    "it is recall@k",
+    "it is recall@k; with evidence of which one of a group is enough, evidence_recall@k; with gold text, span_recall@k "
+    "of evaluate_spans",
     "context_precision": "is the mean of P@r over the ranks of relevant chunks among the first k. With judged chunks, "
     "it is map@k under the convention 'default(ap_denominator=n_hits)'",
     **dict.fromkeys(

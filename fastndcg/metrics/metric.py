@@ -361,8 +361,13 @@ def _refuse_blanks(text: str) -> None:
     words = re.split(r"[\s;]+", text.strip(" \t\r\n;"))
     if len(words) == 1 or "(" in text:
         return
-    if explain_name(text):
-        raise UnknownMetricError(explain_name(text))
+    name, at, cutoff = text.strip().partition("@")
+    name = "_".join(name.split())
+    reason = explain_name(text) or explain_name(name)
+    if reason:
+        raise UnknownMetricError(reason)
+    if name.lower() in NAMES and " " not in cutoff:
+        raise UnknownMetricError(f"no metric is called {shorten(text)}. Did you mean {shorten(name + at + cutoff)}?")
     if all(re.split(r"\W", word)[0].lower() in NAMES for word in words):
         raise InvalidInputError(f"{shorten(text)} names several metrics. Write commas: '{','.join(words)}'")
 

@@ -158,3 +158,19 @@ def test_several_inputs_at_once_name_compare(case):
 def test_a_dict_of_items_against_interactions_says_what_to_give():
     with pytest.raises(fn.InvalidTypeError, match=r"recommended items, one row per user .* but is a dict"):
         fn.evaluate(fn.Interactions([1], offsets=[0, 1]), {0: [1, 2]}, "rr")
+
+
+def test_labels_of_some_queries_and_ids_of_others_are_one_truth():
+    """Ids have the label 1, in either order of the queries. Twice the same id is an error, and so is such a run."""
+    labelled, listed = {"q1": {"a": 2, "x": 0}}, {"q2": ["b", "c"]}
+    for truth in (labelled | listed, listed | labelled, labelled | {"q2": {"b", "c"}}):
+        assert fn.Qrels.from_dict(truth).to_dict() == {"q1": {"a": 2, "x": 0}, "q2": {"b": 1, "c": 1}}
+        for evaluate in (fn.evaluate, fn.reference.evaluate):
+            values = evaluate(truth, {"q1": ["a"], "q2": ["c"]}, "recall, dcg").to_dict()
+            assert values == {"q1": {"R": 1, "DCG": 2}, "q2": {"R": 1 / 2, "DCG": 1}}
+    with pytest.raises(
+        fn.InvalidInputError, match="different ids in the list of a query, but query 'q2' has 'b' twice"
+    ):
+        fn.evaluate(labelled | {"q2": ["b", "b"]}, {"q1": ["a"]}, "recall")
+    with pytest.raises(fn.InvalidInputError, match="must map all queries to dicts, or all to ids"):
+        fn.evaluate(labelled, {"q1": ["a"], "q2": {"b": 1}}, "recall")
