@@ -35,7 +35,6 @@ class MethodRecord:
     points: str  # that a run gives to a document: 'scores', normalised, or by rank: see `fastndcg.fusion.methods`
     formula: str
     source: str
-    latex: str  # the formula; the documentation has the list of symbols
     doi: str = ""
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()  # other names that parse as this method
@@ -64,7 +63,6 @@ class NormalizationRecord:
     title: str
     kernel: str  # the constant of kernels/fusion/points.py that selects the rule
     formula: str
-    latex: str
     source: str
     aliases: tuple[str, ...] = ()
     peers: tuple[tuple[str, str], ...] = ()
@@ -82,7 +80,6 @@ _NORMALIZATIONS = (
         title="scores as they are",
         kernel="NONE",
         formula="x",
-        latex=r"x' = x",
         source="runs whose scores are comparable",
         peers=(("Elasticsearch", "none"),),
     ),
@@ -91,7 +88,6 @@ _NORMALIZATIONS = (
         title="lowest score to 0, highest to 1",
         kernel="MIN_MAX",
         formula=f"(x − min) / (max − min); {EQUAL}",
-        latex=r"x' = \frac{x - \min}{\max - \min}",
         source=LEE_1997,
         aliases=("minmax",),
         peers=(("ranx", "min-max"), ("Elasticsearch", "minmax"), ("OpenSearch", "min_max")),
@@ -101,7 +97,6 @@ _NORMALIZATIONS = (
         title="lowest score to 1, highest to 0, for distances",
         kernel="MIN_MAX_INVERTED",
         formula=f"(max − x) / (max − min); {EQUAL}",
-        latex=r"x' = \frac{\max - x}{\max - \min}",
         source="ranx, for runs whose scores are distances",
         peers=(("ranx", "min-max-inverted"),),
     ),
@@ -110,7 +105,6 @@ _NORMALIZATIONS = (
         title="scores divided by the highest",
         kernel="MAX",
         formula="x / |max|; 0 where the highest is 0",
-        latex=r"x' = \frac{x}{|\max|}",
         source=LEE_1997,
         aliases=("max_norm",),
         peers=(("ranx", "max"),),
@@ -120,7 +114,6 @@ _NORMALIZATIONS = (
         title="lowest score to 0, the sum to 1",
         kernel="SUM",
         formula="(x − min) / Σ (x − min); 0 where all are equal",
-        latex=r"x' = \frac{x - \min}{\sum_j (x_j - \min)}",
         source=MONTAGUE_2001,
         aliases=("sum_norm",),
         peers=(("ranx", "sum"),),
@@ -130,7 +123,6 @@ _NORMALIZATIONS = (
         title="zero mean, unit variance",
         kernel="Z_SCORE",
         formula="(x − mean) / standard deviation; 0 where all are equal",
-        latex=r"x' = \frac{x - \mu}{\sigma}",
         source=MONTAGUE_2001,
         aliases=("zscore", "z-score"),
         peers=(("ranx", "zmuv"), ("OpenSearch", "z_score")),
@@ -141,7 +133,6 @@ _NORMALIZATIONS = (
         kernel="RANK",
         reads_ranks=True,
         formula="1 − (rank − 1) / n, of n documents of the run",
-        latex=r"x' = 1 - \frac{r - 1}{n}",
         source=RENDA_2003,
         peers=(("ranx", "rank"),),
     ),
@@ -151,7 +142,6 @@ _NORMALIZATIONS = (
         kernel="BORDA_SHARE",
         reads_ranks=True,
         formula="1 − (rank − 1) / N, of N documents of the union; an absent one 1/2 − (n − 1) / (2 N)",
-        latex=r"x' = 1 - \frac{r - 1}{N}",
         source=RENDA_2003,
         peers=(("ranx", "borda"),),
     ),
@@ -160,7 +150,6 @@ _NORMALIZATIONS = (
         title="scores divided by their Euclidean norm",
         kernel="L2",
         formula="x / √Σ x²; 0 where all are 0",
-        latex=r"x' = \frac{x}{\sqrt{\sum_j x_j^2}}",
         source="Elasticsearch and OpenSearch, score normalisation of hybrid queries",
         aliases=("l2_norm",),
         peers=(("Elasticsearch", "l2_norm"), ("OpenSearch", "l2")),
@@ -170,7 +159,6 @@ _NORMALIZATIONS = (
         title="distribution-based: three deviations below the mean to 0, three above to 1",
         kernel="DBSF",
         formula="(x − (mean − 3 s)) / (6 s), s the standard deviation of a sample; 1/2 where all are equal",
-        latex=r"x' = \frac{x - (\mu - 3 s)}{6 s}",
         source="M. Mazzeschi, Distribution-based score fusion, 2023; Qdrant",
         peers=(("Qdrant", "dbsf"),),
     ),

@@ -15,7 +15,6 @@ TRAINED_METHODS = (
         points="bayesfuse",
         formula="Σ ln(p / (1 − p)), p the precision in the rank's segment, with ends at 5, 10, 15, 20, 30, 100, 200, "
         "500 and 1000, 0.001 in place of 0; absent documents and ranks beyond 1000 count as p = 0.001",
-        latex=r"s = \sum_{i} \ln \frac{p_{i, r_i}}{1 - p_{i, r_i}}",
         source=ASLAM_2001,
         doi="10.1145/383952.384007",
         peers=(("ranx", "bayesfuse"),),
@@ -29,7 +28,6 @@ TRAINED_METHODS = (
         kernel="weighted_sum",
         points="probfuse",
         formula="Σ p / segment, p the mean precision in the rank's segment, segments numbered from 1",
-        latex=r"s = \sum_{i} \frac{p_{i, k_i}}{k_i}",
         source="D. Lillis, F. Toolan, R. W. Collier and J. Dunnion, ProbFuse: a probabilistic approach to data fusion, "
         "SIGIR 2006",
         doi="10.1145/1148170.1148197",
@@ -45,7 +43,6 @@ TRAINED_METHODS = (
         kernel="weighted_sum",
         points="segfuse",
         formula="Σ p · (x + 1), p the precision in the rank's segment; segment j ends at rank 10 · 2^(j − 1) − 5",
-        latex=r"s = \sum_{i} p_{i, k_i} (x_i + 1)",
         source=SHOKOUHI_2007,
         doi="10.1007/978-3-540-71496-5_19",
         parameters=(replace(NORM[0], default="min_max"), NORM[1]),
@@ -60,7 +57,6 @@ TRAINED_METHODS = (
         kernel="weighted_sum",
         points="slidefuse",
         formula="Σ of the mean precision at the ranks from rank − w to rank + w, inside the run",
-        latex=r"s = \sum_{i} \frac{1}{b - a + 1} \sum_{j=a}^{b} p_{i, j}",
         source="D. Lillis, F. Toolan, R. W. Collier and J. Dunnion, Extending probabilistic data fusion using sliding "
         "windows, ECIR 2008",
         doi="10.1007/978-3-540-78646-7_33",
@@ -76,7 +72,6 @@ TRAINED_METHODS = (
         kernel="weighted_sum",
         points="posfuse",
         formula="Σ p, p the share of queries with a relevant document at this rank",
-        latex=r"s = \sum_{i} p_{i, r_i}",
         source=LILLIS_2010,
         doi="10.1145/1835449.1835508",
         peers=(("ranx", "posfuse"),),
@@ -90,7 +85,6 @@ TRAINED_METHODS = (
         kernel="weighted_sum",
         points="mapfuse",
         formula="Σ MAP / rank, MAP the run's mean average precision",
-        latex=r"s = \sum_{i} \frac{\mathrm{MAP}_i}{r_i}",
         source=LILLIS_2010,
         doi="10.1145/1835449.1835508",
         peers=(("ranx", "mapfuse"),),

@@ -10,6 +10,7 @@ from fastndcg.fusion.conventions import CHOICES, FIELDS
 from fastndcg.fusion.records import MethodRecord
 from fastndcg.parsing import format_value
 from fastndcg.runtime.escapes import markdown_line
+from scripts.site.fusion_formulas import FORMULAS
 from scripts.site.markdown import table
 
 TITLES = {"scores": "Methods of scores", "ranks": "Methods of ranks", "training": "Methods that learn"}
@@ -30,7 +31,7 @@ def _make_page() -> Iterator[str]:
         )
         yield "\n"
         for record in records:
-            yield f"`{record.name}`: {markdown_line(record.title)}.\n\n```{{math}}\n{record.latex}\n```\n\n"
+            yield f"`{record.name}`: {markdown_line(record.title)}.\n\n```{{math}}\n{FORMULAS[record.name]}\n```\n\n"
             doi = f" [doi:{record.doi}](https://doi.org/{record.doi})" if record.doi else ""
             yield f"Source: {markdown_line(record.source)}.{doi}\n\n"
     yield "\n## Normalisations\n\nA normalisation sees the scores of one run for one query.\n\n"

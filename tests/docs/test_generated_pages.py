@@ -15,6 +15,7 @@ from fastndcg.fusion.conventions import FIELDS as FUSION_FIELDS
 from fastndcg.metrics.families import CATALOG
 from fastndcg.named_conventions import FIELDS
 from scripts.site import error_page, fusion_pages, guide_pictures, numbers_pages, result_pages
+from scripts.site.fusion_formulas import FORMULAS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -83,7 +84,7 @@ def test_page_of_fusion_has_every_record_and_choice():
     page = fusion_pages.make_pages()["reference/fusion.md"]
     for record in FUSION_METHODS.values():
         assert f"| `{record.name}` |" in page
-        assert record.latex in page
+        assert FORMULAS[record.name] in page
     for name in (*NORMALIZATIONS, *FUSION_FIELDS):
         assert f"| `{name}` |" in page
     for name, convention in fn.fusion_conventions.items():

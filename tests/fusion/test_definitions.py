@@ -120,7 +120,6 @@ def test_record_is_complete_and_its_names_parse(record):
 
     assert hasattr(load_kernels("fusion.combine"), record.kernel)
     assert record.formula
-    assert record.latex
     assert record.source
     for text in (record.name, *record.aliases, *record.names_elsewhere):
         method = FusionMethod.parse(text)
