@@ -11,9 +11,8 @@ from typing import Any
 
 from fastndcg.choices import ConventionName, MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError
-from fastndcg.explaining.contributions import compute_base_value, list_ideal, list_ranking
+from fastndcg.explaining.contributions import compute_base_value, format_arithmetic, list_ideal, list_ranking
 from fastndcg.explaining.explanation import Explanation, Step
-from fastndcg.explaining.formulas import format_arithmetic
 from fastndcg.explaining.query_case import QueryCase, make_case
 from fastndcg.inputs.dispatch import Options, make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.records import read_once

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.metrics.explained_names import AMBIGUOUS
+from fastndcg.metrics.describe import AMBIGUOUS
 from fastndcg.metrics.families import AGGREGATES, CATALOG, REGISTERED, Parameter, Record
 from fastndcg.metrics.families.record import TIE_POLICIES
 from fastndcg.metrics.metric import AGGREGATED_NAMES, NAMES, Metric

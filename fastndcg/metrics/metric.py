@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from fastndcg.choices import AggregateName
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, Words, shorten, suggest_name
-from fastndcg.metrics.describe import describe_metric, list_facts, make_example
-from fastndcg.metrics.explained_names import AMBIGUOUS, explain_name
+from fastndcg.metrics.describe import AMBIGUOUS, describe_metric, explain_name, list_facts, make_example
 from fastndcg.metrics.families import AGGREGATES, EVERY, OTHER_RECORDS, RECORDS, REGISTERED, Record
 from fastndcg.metrics.parameters import check_cutoff, check_parameter
 from fastndcg.metrics.trec_eval import BY_LOWER_NAME, parse_measure

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from fastndcg.named_conventions.convention import Bug, Convention
-from fastndcg.named_conventions.peer_metrics import PeerMetric, same
+from fastndcg.named_conventions.convention import Bug, Convention, PeerMetric, same
 
 IDS: dict[str, Any] = {  # lists of relevant and of retrieved ids, in the order in which they were retrieved
     "gain": "binary",

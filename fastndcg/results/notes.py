@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.peer_metrics import PeerMetric
+from fastndcg.named_conventions.convention import PeerMetric
 from fastndcg.parsing import format_value, parse_call
 from fastndcg.runtime.escapes import show_name
 
