@@ -1,7 +1,7 @@
 """
 Public reports of wrong numbers, rebuilt: what each tool printed before and after its fix, and which setting gives it.
 
-`retrieval_reports.json` holds what the tools printed. Fixes without a release have the number that the report asks for.
+`retrieval_reports.json` holds what the tools printed. Fixes without a release have the number that the report needs.
 """
 
 import json
@@ -42,7 +42,7 @@ def test_explain_against_each_tool():
 
 
 def test_mlflow_24541():
-    """One of five relevant documents, and nothing else, is 1.0 to MLflow. The report asks for 0.339."""
+    """One of five relevant documents, and nothing else, is 1.0 to MLflow. The report needs 0.339."""
     (one,) = printed("mlflow#24541", "3.18.0")
     assert one["printed"] == 1.0
     asked = evaluate(one["relevant"], one["retrieved"], "ndcg@5", "mlflow(ideal=judged)")
