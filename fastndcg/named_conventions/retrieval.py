@@ -28,7 +28,7 @@ RECORDS = (
         versions="3.18.0",
         source="mlflow/metrics/metric_definitions.py:392-402, 408-491, 513-526: nDCG by scikit-learn, of as many "
         "documents as were retrieved",
-        options=(("ndcg_at_k as issue 24541 asks for", "mlflow(ideal=judged)"),),
+        options=(("ndcg_at_k with the change of issue 24541", "mlflow(ideal=judged)"),),
         bugs=(
             Bug(
                 "a query without relevant and without retrieved documents scores 1",
