@@ -232,7 +232,8 @@ class Blocks:
     def __init__(self, file: File, padding: int, size: int = BLOCK) -> None:
         self._file = file
         self._padding = padding
-        self._size = size
+        # filling 2 MiB takes most of the time of a small file: 1.7 → 0.4 ms for two of 100 lines
+        self._size = size if file.length is None else min(size, file.length + 1)
         self._spare: list[bytearray] = []
 
     def give_back(self, block: Block) -> None:
