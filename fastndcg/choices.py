@@ -17,6 +17,9 @@ ConventionName: TypeAlias = Literal[
     "azure_ai", "elasticsearch", "opensearch", "rcp_ndcg"
 ]  # fmt: skip
 Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
+DuplicateChoice: TypeAlias = Literal["raise", "first", "best", "sum", "counted"]
+DuplicateRanks: TypeAlias = Literal["kept", "closed"]
+FusedDuplicateChoice: TypeAlias = Literal["raise", "first", "best", "sum"]
 Family: TypeAlias = Literal["table", "metric"]
 Format: TypeAlias = Literal["parquet", "arrow", "json", "csv", "msmarco", "trec", "jsonl", "trec_diversity"]
 FloorBy: TypeAlias = Literal["value", "limit"]
@@ -33,7 +36,6 @@ PlotKind: TypeAlias = Literal["forest", "curve", "histogram"]
 RanxQrelsKind: TypeAlias = Literal["json", "trec", "gz", "parquet"]
 RanxRunKind: TypeAlias = Literal["json", "trec", "lz4", "gz", "parquet"]
 RanxTest: TypeAlias = Literal["student", "fisher", "tukey"]
-RepeatedItems: TypeAlias = Literal["raise", "once"]
 Similarity: TypeAlias = Literal["dot", "cosine", "euclidean", "hamming"]
 SpanOverlap: TypeAlias = Literal["union", "counted"]
 ResponseMethod: TypeAlias = Literal["predict", "predict_proba", "decision_function"]

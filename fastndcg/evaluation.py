@@ -10,7 +10,7 @@ from typing import Any, Never
 
 import numpy as np
 
-from fastndcg.choices import ConventionName, MissingTruth
+from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth
 from fastndcg.engine import run as engine
 from fastndcg.engine.plan import Plan, make_plan
 from fastndcg.engine.run import EvaluationOutput, EvaluatorCache
@@ -25,6 +25,7 @@ from fastndcg.inputs.dispatch import (
     pair_id_lists,
     prepare_truth,
 )
+from fastndcg.inputs.duplicates import Duplicates, make_duplicates
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import note_alternatives, note_confused
 from fastndcg.inputs.options import refuse_keywords
@@ -41,7 +42,7 @@ from fastndcg.inputs.scored_frames import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
-from fastndcg.metrics.resolve import ADJUSTED, find_denominators
+from fastndcg.metrics.resolve import ADJUSTED, find_denominators, refuse_repeats
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.partitions import run as run_partitions
@@ -116,6 +117,8 @@ def evaluate(
     exclude: Any = None,
     candidates: Any = None,
     missing_truth: MissingTruth = "raise",
+    duplicates: DuplicateChoice | None = None,
+    ranks: DuplicateRanks | None = None,
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     memory: int | str | None = None,
     convention: ConventionName | str | Convention = "default",
@@ -185,6 +188,13 @@ def evaluate(
         What to do with items of the truth that are excluded, no candidates or unknown: raise an error, leave them out
         of the truth, or count them as relevant items that were not retrieved. A note of the result counts them. With
         'raise', a user without truth is an error for a model, unless the convention has no_relevant='skipped'.
+    duplicates : {'raise', 'first', 'best', 'sum', 'counted'}, optional
+        What to do with a document that a query of a run has again: raise an error, as by default; keep the row that
+        ranks first; keep the best score; add up the scores; or count each row as another document, of the same label,
+        as some programs do: values may exceed 1. 'first' raises an error where tied scores leave open which row is
+        first. A note of the result counts the rows. For runs with ids, and for recommended items.
+    ranks : {'kept', 'closed'}, optional
+        With 'first' and 'best', whether a dropped row leaves its rank empty, as by default, or later documents move up.
     columns : dict, optional
         Names of columns of frames, records, CSV, Parquet and Arrow files that differ from the usual ones, such as
         ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25", "subtopic": "topic"}``. The key "rank"
@@ -235,6 +245,8 @@ def evaluate(
     {'RR': 0.75}
     >>> fn.evaluate({"q1": {"d1", "d2"}}, {"q1": ["d3", "d1"]}, "rr, recall@10").to_dict()
     {'q1': {'RR': 0.5, 'R@10': 0.5}}
+    >>> fn.evaluate({"q1": {"d1", "d2"}}, {"q1": ["d1", "d1", "d2"]}, "recall@2", duplicates="first").mean()
+    {'R@2': 0.5}
     """
     if keywords:
         refuse_keywords(evaluate, keywords)
@@ -245,7 +257,7 @@ def evaluate(
     evaluator = object.__new__(Evaluator)
     options = make_options(
         offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress,
-        other=predictions, is_alone=predictions is None,
+        duplicates=make_duplicates(duplicates, ranks), other=predictions, is_alone=predictions is None,
     )  # fmt: skip
     evaluator._prepare(truth, parse_request(metrics, convention), options, progress is True)
     return evaluator._evaluate(predictions)
@@ -262,7 +274,7 @@ class Evaluator(Picklable):
     ----------
     truth, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
         See `evaluate`.
-    columns, memory, convention, threads, progress, **keywords
+    duplicates, ranks, columns, memory, convention, threads, progress, **keywords
         See `evaluate`.
 
     Raises
@@ -290,6 +302,8 @@ class Evaluator(Picklable):
         exclude: Any = None,
         candidates: Any = None,
         missing_truth: MissingTruth = "raise",
+        duplicates: DuplicateChoice | None = None,
+        ranks: DuplicateRanks | None = None,
         columns: Mapping[str, str | Mapping[str, str]] | None = None,
         memory: int | str | None = None,
         convention: ConventionName | str | Convention = "default",
@@ -300,8 +314,9 @@ class Evaluator(Picklable):
         if keywords:
             refuse_keywords(Evaluator, keywords)
         options = make_options(
-            offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress
-        )
+            offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress,
+            duplicates=make_duplicates(duplicates, ranks),
+        )  # fmt: skip
         self._prepare(truth, parse_request(metrics, convention), options, progress is True)
 
     def _prepare(self, truth: Any, request: Request, options: Options, has_progress: bool) -> None:
@@ -381,7 +396,7 @@ class Evaluator(Picklable):
 def make_options(
     offsets: Any, groups: Any, query_ids: Any, exclude: Any, candidates: Any, missing_truth: MissingTruth,
     columns: Mapping[str, str | Mapping[str, str]] | None, memory: int | str | None, threads: int | None, progress: Any,
-    *, other: Any = None, is_alone: bool | None = None,
+    *, duplicates: Duplicates | None = None, other: Any = None, is_alone: bool | None = None,
 ) -> Options:  # fmt: skip
     """Return arguments of `evaluate` as options. Raise an error for a wrong one, before anything is read."""
     if threads is not None:
@@ -393,8 +408,9 @@ def make_options(
     show_rows = progress if callable(progress) else None
     selection = make_selection(exclude, candidates, missing_truth, threads)
     return Options(
-        offsets, groups, query_ids, columns, memory, threads, show_rows, selection, other=other, is_alone=is_alone
-    )
+        offsets, groups, query_ids, columns, memory, threads, show_rows, selection, duplicates, other=other,
+        is_alone=is_alone,
+    )  # fmt: skip
 
 
 def evaluate_arrays(
@@ -455,7 +471,7 @@ def evaluate_prepared(
     if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # the usual call of a service
         joined: Any = truth.rankings(predictions)
     else:
-        truth, predictions = pair_id_lists(truth, predictions)
+        truth, predictions = pair_id_lists(truth, predictions, options)
         joined = join_system(truth, predictions, request, options, out)
     convention = request.qrels_convention if isinstance(truth, Qrels | TablePair) else request.array_convention
     denominators = tuple(request.denominators.values()) if request.denominators else ()
@@ -466,6 +482,8 @@ def evaluate_prepared(
         return make_results(output, request)
     if isinstance(joined, Rankings):
         joined = Joined(joined)
+    elif joined.rankings.has_repeats:
+        refuse_repeats((*request.metrics, *denominators))
     if isinstance(truth, Qrels) and truth.has_alternatives:
         joined = joined._replace(notes=joined.notes + note_alternatives(request.metrics))
     if out is not None:
@@ -519,6 +537,7 @@ def _rank_model(
     truth: Interactions | Qrels, model: Model, request: Request, options: Options, out: Array | None
 ) -> Rankings | Joined | PartitionedInput:
     """Count the ranks of labelled items, or score whole rows if metrics or the convention read other items."""
+    options.check_no_duplicates("`predictions` is a model, which ranks each document once")
     model, matched_model, rankings = _match_model(truth, model, request, options, out)
     if rankings is None:
         return join_predictions(truth, model, request.convention, options)

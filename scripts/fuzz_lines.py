@@ -34,7 +34,7 @@ def check(content: bytes) -> None:
     """Read a file. Its first byte chooses the kind of file and the size of blocks."""
     if not content:
         return
-    layout = formats.TREC[fn.Run if content[0] & 1 else fn.Qrels]
+    layout = formats.TREC["run" if content[0] & 1 else "qrels"]
     size = 1 + (content[0] >> 1)
     reader.Blocks = lambda file, padding: files.Blocks(file, padding, size)  # type: ignore[assignment, misc]
     PATH.write_bytes(content[1:])

@@ -87,8 +87,8 @@ def make_choices() -> str:
     from fastndcg.compat.ranx.comparison import TESTS as TESTS_OF_RANX
     from fastndcg.discovery import CUSTOM, FUNCTIONS, FUSION_KINDS
     from fastndcg.fusion.conventions import ABSENT_CHOICES
+    from fastndcg.inputs import duplicates
     from fastndcg.inputs.formats import FORMATS_BY_NAME
-    from fastndcg.inputs.recommendations.interactions import REPEATED
     from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.integrations.sklearn import RESPONSE_METHODS
@@ -110,6 +110,9 @@ def make_choices() -> str:
         "ConventionKind": dict.fromkeys(["default", *KINDS.values()]),
         "ConventionName": conventions,
         "Correction": settings.CORRECTIONS,
+        "DuplicateChoice": duplicates.CHOICES,
+        "DuplicateRanks": duplicates.RANKS,
+        "FusedDuplicateChoice": duplicates.FUSED_CHOICES,
         "Family": settings.FAMILIES,
         "Format": FORMATS_BY_NAME,
         "FloorBy": settings.FLOORS_BY,
@@ -123,7 +126,6 @@ def make_choices() -> str:
         "RanxQrelsKind": ranx_data.QRELS_KINDS,
         "RanxRunKind": ranx_data.RUN_KINDS,
         "RanxTest": TESTS_OF_RANX,
-        "RepeatedItems": REPEATED,
         "Similarity": SIMILARITIES,
         "SpanOverlap": OVERLAP.choices,
         "ResponseMethod": RESPONSE_METHODS,

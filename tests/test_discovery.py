@@ -171,7 +171,7 @@ def test_mypy_checks_choices(tmp_path):
         "reveal_type(fn.read_run('x').to_json())\n"
         "fn.evaluate(None, None, missing_truth='skip')\n"
         "fn.evaluate(None, None, missing_truth='skipped')\n"
-        "fn.Recommendations([[1]], repeated='twice')\n"
+        "fn.Recommendations([[1]], duplicates='twice')\n"
         "from fastndcg.compat import ranx\n"
         "ranx.compare(ranx.Qrels(), [ranx.Run()], 'map', stat_test='students')\n"
         "from fastndcg.integrations.sklearn import scorer\n"

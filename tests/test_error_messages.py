@@ -52,7 +52,7 @@ CALLS = {
     "a path": lambda value: fn.read_run(value), "format": lambda value: fn.read_run("absent.run", format=value),
     "Qrels": lambda value: fn.Qrels.from_dict(value), "Run": lambda value: fn.Run.from_dict({TEXT: value}),
     "Rankings": lambda value: fn.Rankings(value, value, [0, 1]), "Interactions": lambda value: fn.Interactions(value),
-    "Recommendations": lambda value: fn.Recommendations([[1]], repeated=value),
+    "Recommendations": lambda value: fn.Recommendations([[1]], duplicates=value),
     "a query": lambda value: fn.explain(QRELS, RUN, "rr", query=value),
     "systems": lambda value: fn.compare(QRELS, value, "rr"),
     "baseline": lambda value: fn.compare({"a": RESULT, "b": RESULT}, baseline=value),

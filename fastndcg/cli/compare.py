@@ -111,6 +111,7 @@ def _add_inputs(parser: Any) -> Any:
     )  # fmt: skip
     options.add_convention(numbers)
     options.add_reading(parser)
+    options.add_duplicates(parser)
     return numbers
 
 
@@ -253,6 +254,7 @@ def _compare(arguments: argparse.Namespace, curves: Metrics | None) -> Compariso
             curves=curves,
             queries=queries,
             threads=arguments.threads,
+            **files.list_duplicates(arguments),
             **files.read_selection(arguments, arguments.runs),
             **statistics,
         )

@@ -73,6 +73,7 @@ def add_evaluate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--interval", action="store_true", help="print the 95 %% confidence interval of each mean in a table"
     )
     options.add_reading(parser)
+    options.add_duplicates(parser)
     group = options.add_output(parser, tuple(formats.FORMATS))
     group.add_argument("--per-query", action="store_true", help="also print the values of each query")
     group = parser.add_argument_group("in CI")
@@ -275,6 +276,7 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
             judgments or qrels, metrics, columns=arguments.columns.truth, convention=task.convention, threads=threads,
             memory=arguments.memory, **files.read_selection(arguments, runs),
         )  # fmt: skip
+        duplicates = files.read_duplicates(arguments)
         reports = []
         for name, path in zip(name_runs(runs), runs, strict=True):
             begin_step(f"reading {Path(path).name}")
@@ -284,6 +286,8 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
             predictions: Any = path if has_features else files.read_predictions(path, judgments, arguments)
             if arguments.max_documents is not None:
                 predictions = take_first_documents(predictions, arguments.max_documents, task.convention, threads)
+            if duplicates is not None:
+                predictions = duplicates.apply(predictions, task.convention)
             begin_step(f"evaluating {Path(path).name}")
             labels = None
             if judgments and has_relstrings:

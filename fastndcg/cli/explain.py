@@ -51,6 +51,7 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     options.add_convention(numbers)
     numbers.add_argument("--against", metavar="NAME", help="a second convention to compare with, such as 'sklearn'")
     options.add_reading(parser)
+    options.add_duplicates(parser)
     options.add_output(parser)
     options.add_embeddings(parser)
     parser.set_defaults(run=run_explain)
@@ -77,6 +78,7 @@ def run_explain(arguments: argparse.Namespace) -> None:
             query=arguments.query,
             convention=arguments.convention,
             against=arguments.against,
+            **files.list_duplicates(arguments),
             **files.read_selection(arguments, runs),
         )
     output.write([output.format_table(explanation, arguments.format)], arguments.output)

@@ -14,6 +14,7 @@ from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import check_packages
 
 if TYPE_CHECKING:
+    from fastndcg.inputs.duplicates import Duplicates
     from fastndcg.inputs.table import Qrels, Run
     from fastndcg.scoring.embeddings import Embeddings
 
@@ -96,14 +97,27 @@ def read_judgments(path: str, arguments: argparse.Namespace) -> Qrels:
 
 
 def read_run(path: str, arguments: argparse.Namespace) -> Run:
-    """Read a run of ranked documents."""
+    """Read a run of ranked documents, with all its rows if an option says what duplicates mean."""
     from fastndcg.inputs import formats
-    from fastndcg.inputs.table import Run
+    from fastndcg.inputs.options import Options
 
-    columns, threads = arguments.columns.predictions, getattr(arguments, "threads", None)
+    options = Options(columns=arguments.columns.predictions, threads=getattr(arguments, "threads", None),
+                      duplicates=read_duplicates(arguments))  # fmt: skip
     if arguments.run_format is None:
-        return formats.read_file(Run, path, columns, threads)
-    return formats.read_run(path, format=arguments.run_format, columns=columns, threads=threads)
+        return formats.read_file(options.run_kind, path, options.columns, options.threads)
+    return formats.read_as(options.run_kind, path, arguments.run_format, options.columns, options.threads)
+
+
+def read_duplicates(arguments: argparse.Namespace) -> Duplicates | None:
+    """Return what becomes of documents that a query of a run has again, None if they are errors."""
+    from fastndcg.inputs.duplicates import make_duplicates
+
+    return make_duplicates(getattr(arguments, "duplicates", None), getattr(arguments, "ranks", None))
+
+
+def list_duplicates(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the keywords of `evaluate` on documents that a query of a run has again."""
+    return {"duplicates": arguments.duplicates, "ranks": arguments.ranks}
 
 
 def read_predictions(path: str, judgments: Qrels | None, arguments: argparse.Namespace) -> Run | Embeddings:

@@ -71,6 +71,7 @@ def add_fuse(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     options.add_threads(group)
     group.add_argument("--list", action="store_true", dest="lists", help="list methods, normalisations and conventions")
     options.add_reading(parser, has_qrels=False)
+    options.add_duplicates(parser, has_ranks=False)
     group = options.add_output(parser, RUN_FORMATS)
     group.add_argument("--top", type=int, metavar="N", help="write only the first N documents of each query")
     group.add_argument("--explain", metavar="QUERY", help="in place of the run, print what each RUN gives to the first "
@@ -102,6 +103,7 @@ def run_fuse(arguments: argparse.Namespace) -> None:
             absent=arguments.absent,
             fusion_convention=arguments.fusion_convention,
             train=train or None,
+            duplicates=arguments.duplicates,
             threads=arguments.threads,
         )
         begin_step("writing")

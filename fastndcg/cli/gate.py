@@ -87,6 +87,7 @@ def add_gate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     options.add_convention(group)
     options.add_reading(parser)
+    options.add_duplicates(parser)
     options.add_output(parser, FORMATS)
     with parser.expert("clusters, strata and weights") as group:
         for name, what in (("clusters", "a cluster"), ("strata", "a stratum"), ("weights", "a weight")):
@@ -145,6 +146,7 @@ def run_gate(arguments: argparse.Namespace) -> int:
             convention=convention,
             threads=arguments.threads,
             **design,
+            **files.list_duplicates(arguments),
             **files.read_selection(arguments, [candidate_path, arguments.baseline]),
         )
     text = f"{verdict}\n" if arguments.format == "text" else getattr(verdict, f"to_{arguments.format}")()

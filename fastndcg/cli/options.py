@@ -10,7 +10,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, get_args
 
-from fastndcg.choices import AbsentTreatment, FloorBy, MissingTruth, Similarity
+from fastndcg.choices import (
+    AbsentTreatment,
+    DuplicateChoice,
+    DuplicateRanks,
+    FloorBy,
+    FusedDuplicateChoice,
+    MissingTruth,
+    Similarity,
+)
 from fastndcg.cli import completion
 from fastndcg.errors import InvalidInputError, UnknownMetricError, join_names, shorten, suggest_name
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
@@ -213,6 +221,25 @@ def add_reading(parser: Any, *, has_qrels: bool = True) -> None:
         metavar="NAME",
         help="the format of each RUN if it cannot be detected, such as 'msmarco' (query document rank)",
     )
+
+
+def add_duplicates(parser: Any, *, has_ranks: bool = True) -> None:
+    """Add the options on documents that a query of a run has again."""
+    group = parser.add_argument_group("documents that a query of a RUN has again")
+    choices = get_args(DuplicateChoice) if has_ranks else get_args(FusedDuplicateChoice)
+    counted = ", or each row counted" if has_ranks else ""
+    group.add_argument(
+        "--duplicates",
+        choices=choices,
+        help="an error, the row that ranks first kept, the best score kept, their scores added up"
+        f"{counted} (default: raise)",
+    )
+    if has_ranks:
+        group.add_argument(
+            "--ranks",
+            choices=get_args(DuplicateRanks),
+            help="whether a dropped row leaves its rank empty, or later documents move up (default: kept)",
+        )
 
 
 def read_columns(texts: Sequence[str] | None) -> Columns:

@@ -6,7 +6,7 @@ import functools
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -173,6 +173,17 @@ def _make_plan(
             all(task.has_plain_values and not task.views for task in tasks) and len({*bare}) == len(metrics)
         ),
     )
+
+
+def lift_bounds(plan: Plan) -> Plan:
+    """Return a plan whose nDCG may exceed 1, for documents that count several times."""
+    tasks = []
+    for task in plan.tasks:
+        names = describe_kernel(find_kernel_place(task.metric, plan.convention)).parameters
+        arguments = zip(names, task.constants, strict=True)
+        constants = [math.inf if name == "highest_ndcg" else value for name, value in arguments]
+        tasks.append(replace(task, constants=constants))
+    return replace(plan, tasks=tuple(tasks))
 
 
 def make_task(metric: Metric, convention: Convention) -> MetricTask:

@@ -14,7 +14,7 @@ from fastndcg.engine.chunk import Chunk, ChunkLabels, EvaluationContext, Recordi
 from fastndcg.engine.discounts import Discounts, make_discounts
 from fastndcg.engine.kernel_inputs.registry import MetricTask
 from fastndcg.engine.kernel_inputs.relevance import count_relevant
-from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, Plan, find_undefined_policy, make_plan
+from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, Plan, find_undefined_policy, lift_bounds, make_plan
 from fastndcg.engine.relevant_ranks import group_ranks
 from fastndcg.engine.scratch import BOOL, F8, Scratch
 from fastndcg.engine.spans import Span
@@ -167,6 +167,8 @@ def run(
     prepared = None if cache is None else cache.prepared.get(n_threads)
     if prepared is None:
         plan = make_plan(metrics, convention, denominators)
+        if hasattr(rankings, "counts_repeats"):
+            plan = lift_bounds(plan)
         prepared = prepare(rankings, plan, n_threads, chunk_documents, given)
         if cache is not None:
             cache.prepared[n_threads] = prepared

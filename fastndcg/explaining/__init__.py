@@ -9,12 +9,13 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fastndcg.choices import ConventionName, MissingTruth
+from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError
 from fastndcg.explaining.contributions import compute_base_value, format_arithmetic, list_ideal, list_ranking
 from fastndcg.explaining.explanation import Explanation, Step
 from fastndcg.explaining.query_case import QueryCase, make_case
 from fastndcg.inputs.dispatch import Options, make_selection, pair_id_lists, prepare_truth
+from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
@@ -32,6 +33,8 @@ def explain(
     exclude: Any = None,
     candidates: Any = None,
     missing_truth: MissingTruth = "raise",
+    duplicates: DuplicateChoice | None = None,
+    ranks: DuplicateRanks | None = None,
     columns: Any = None,
     convention: ConventionName | str | Convention = "default",
     against: str | Convention | None = None,
@@ -51,7 +54,7 @@ def explain(
         The id of the query, or its index from 0 if queries have no ids. May be left out if there is one query.
     offsets, groups, query_ids : array, optional
         See `evaluate`.
-    exclude, candidates, missing_truth
+    exclude, candidates, missing_truth, duplicates, ranks
         See `evaluate`.
     columns : dict, optional
         See `evaluate`.
@@ -89,9 +92,10 @@ def explain(
         raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {first}. Explain one at a time.")
     selection = make_selection(exclude, candidates, missing_truth)
     options = Options(
-        offsets, groups, query_ids, columns, selection=selection, other=predictions, is_alone=predictions is None
-    )
-    prepared, predictions = pair_id_lists(prepare_truth(truth, options), predictions)
+        offsets, groups, query_ids, columns, selection=selection, duplicates=make_duplicates(duplicates, ranks),
+        other=predictions, is_alone=predictions is None,
+    )  # fmt: skip
+    prepared, predictions = pair_id_lists(prepare_truth(truth, options), predictions, options)
     predictions = read_once(predictions)  # an iterator gives its records to one convention only
     make_case_under = functools.partial(make_case, prepared, predictions, options, metrics[0], query)
     here = make_case_under(parse_convention(convention))

@@ -15,13 +15,13 @@ from itertools import accumulate, islice
 
 import numpy as np
 
-from fastndcg.evaluation import evaluate
 from fastndcg.explaining.explanation import IdealDocument, RankedDocument, format_number
-from fastndcg.explaining.query_case import QueryCase
+from fastndcg.explaining.query_case import QueryCase, evaluate_rankings
 from fastndcg.metrics.families.definition import Definition
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import put
 from fastndcg.reference import expectation
 from fastndcg.reference.definition import read_definition
 from fastndcg.reference.tie_orders import Document, count_orders, has_place, list_orders, order_by_policy
@@ -227,7 +227,9 @@ def _evaluate_by_kernels(case: QueryCase, orders: list[list[float]]) -> list[flo
         pool=(judged, np.arange(n_orders + 1) * n_judged),
     )
     convention = case.applied.replace(pool="judged", ties="input", undefined="nan", undefined_ap="as undefined")
-    values = np.asarray(evaluate(rankings, metrics=[case.metric], convention=convention)[case.metric])
+    if case.rankings.has_repeats:
+        put(rankings, counts_repeats=True)
+    values = evaluate_rankings(rankings, (case.metric,), convention)[:, 0]
     return [float(value) for value in np.where(np.isnan(values), 0.0, values)]
 
 

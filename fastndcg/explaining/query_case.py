@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, shorten, suggest_name
-from fastndcg.evaluation import evaluate
+from fastndcg.evaluation import evaluate_prepared, parse_request
 from fastndcg.explaining.explanation import GAIN_SUMS
 from fastndcg.inputs.dispatch import Options, TruthInput, join_predictions, make_whole
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.recommendations.interactions import RankingPartitions
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.metric import Metric
-from fastndcg.metrics.resolve import add_default_cutoff
+from fastndcg.metrics.resolve import add_default_cutoff, refuse_repeats
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, put
@@ -55,11 +55,15 @@ class QueryCase(NamedTuple):
 
     def _evaluate(self, convention: Convention, *metrics: Metric) -> list[float]:
         if self.is_judged:
-            result = evaluate(self.rankings, metrics=metrics, convention=convention)
-            return [float(result[metric][0]) for metric in metrics]
+            return evaluate_rankings(self.rankings, metrics, convention)[0].tolist()  # type: ignore[no-any-return]
         undefined = np.full((1, len(metrics)), np.nan)
         apply_undefined_policy(undefined, metrics, self.rankings, convention)
         return [float(value) for value in undefined[0]]
+
+
+def evaluate_rankings(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> Array:
+    """Return the values of metrics, (n_queries, n_metrics). A pool need not hold all that was ranked."""
+    return evaluate_prepared(rankings, None, parse_request(metrics, convention), Options()).values
 
 
 class JoinedSystem(NamedTuple):
@@ -90,6 +94,8 @@ def select_case(system: JoinedSystem, metric: Metric, q: int) -> QueryCase:
         raise InvalidInputError(
             f"`metric` must use one label per document, but {metric} uses one per subtopic. Explain another metric."
         )
+    if system.rankings.has_repeats:
+        refuse_repeats((metric,))
     applied = system.applied
     own_rankings = _select_query(system.rankings.without_patterns(), q)
     is_judged = system.unjudged is None or not system.unjudged[q]
@@ -173,4 +179,6 @@ def _select_query(rankings: Rankings, q: int) -> Rankings:
         query_ids=[q] if rankings.query_ids is None else rankings.query_ids[q : q + 1],
     )
     put(selected, are_ordinals=rankings.are_ordinals)
+    if rankings.has_repeats:
+        put(selected, counts_repeats=True)
     return selected.set_locator(lambda name, place: rankings.document_name(name, place + starts.get(name, start)))

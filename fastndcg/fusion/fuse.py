@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastndcg.choices import FusedDuplicateChoice
 from fastndcg.errors import InvalidInputError, Option
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.explanation import FusionInputs, FusionShare, explain_fusion
@@ -14,6 +15,7 @@ from fastndcg.fusion.inputs import read_runs
 from fastndcg.fusion.joined_runs import FusedCounts, JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, Weights, apply_method, check_absent, read_weights
 from fastndcg.fusion.training import train_method
+from fastndcg.inputs.duplicates import FUSED_CHOICES, make_duplicates
 from fastndcg.inputs.ids import Groups
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.options import Options
@@ -21,6 +23,7 @@ from fastndcg.inputs.table import Rows, Run
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.validation import Array, check_whole_number, put, read_only
+from fastndcg.results.notes import notes_on_systems
 from fastndcg.runtime.threads import check_threads
 from fastndcg.statistics.table import Table
 
@@ -34,6 +37,7 @@ def fuse(
     absent: str | None = None,
     fusion_convention: str | FusionConvention = "default",
     train: Any = None,
+    duplicates: FusedDuplicateChoice | None = None,
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
 ) -> FusedRun:
@@ -61,6 +65,9 @@ def fuse(
     train : (qrels, runs), optional
         Judgments and runs of the same names, from which bayesfuse, probfuse, segfuse, slidefuse, posfuse and mapfuse
         learn.
+    duplicates : {'raise', 'first', 'best', 'sum'}, optional
+        What to do with a document that a query of a run has again. See `evaluate`. Later documents move up. Of equal
+        scores the earlier row is first.
     columns, threads
         See `evaluate`.
 
@@ -93,13 +100,16 @@ def fuse(
     if depth is not None:
         check_whole_number(depth, "depth", 1)
     n_threads = check_threads(threads)
-    options = Options(columns=columns, threads=threads)
+    ranks = "closed" if duplicates in ("first", "best") else None
+    options = Options(columns=columns, threads=threads, duplicates=make_duplicates(duplicates, ranks, FUSED_CHOICES))
     systems = read_runs(runs, options)
     factors = read_weights(weights, systems.names, parsed)
     tables = _learn_tables(train, parsed, systems.names, convention, options)
     applied = apply_method(parsed, convention, systems.names, absent=absent, tables=tables)
     joined = join_runs(systems.runs, systems.names, convention, depth=depth, threads=n_threads)
     fused = fuse_joined(joined, applied, factors)
+    notes = notes_on_systems({name: run.source.notes for name, run in zip(systems.names, systems.runs, strict=True)})
+    fused.placed_in(fused.source._replace(notes=tuple(notes)))
     put(fused, _inputs=FusionInputs(systems.runs, systems.names, applied, factors, depth))
     return fused
 
@@ -167,13 +177,13 @@ class FusedRun(Run):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on what was cut and left out."""
+        """Remarks on what was cut and left out, and on how runs were read."""
         remarks = (
             ("documents below depth, cut", self.counts.n_cut),
             ("queries that some run lacks, fused from the others", self.counts.n_incomplete),
             ("queries that some run lacks, left out", self.counts.n_left_out),
         )
-        return tuple(f"{text}: {n}" for text, n in remarks if n)
+        return (*(f"{text}: {n}" for text, n in remarks if n), *self.source.notes)
 
     def top(self, k: int) -> FusedRun:
         """
@@ -202,7 +212,7 @@ class FusedRun(Run):
         """
         first_documents: FusedRun = super().top(k)  # type: ignore[assignment]
         put(first_documents, **{name: getattr(self, name) for name in FusedRun.__slots__ if hasattr(self, name)})
-        return first_documents
+        return first_documents.placed_in(first_documents.source._replace(notes=self.source.notes))
 
     def explain(self, query: Any, document: Any) -> Table[FusionShare]:
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,10 @@ from fastndcg.inputs.forms import find_form, read_run_form
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.recommendations.interactions import PADDING, Recommendations, read_item_rows
+from fastndcg.inputs.recommendations.interactions import Recommendations, read_unpadded_items
 from fastndcg.inputs.recommendations.models import Model
 from fastndcg.inputs.table import Qrels, Run
-from fastndcg.rankings.validation import Array, read_only
+from fastndcg.rankings.validation import read_only
 
 FEWEST = 2
 
@@ -46,7 +47,7 @@ def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
                 f"`{argument}` must have different names, but {shorten(name)} occurs {names.count(name)} times. Rename "
                 "one of them"
             )
-    tables = tuple([_read_run(run, f"{argument}[{name!r:.200}]", options) for name, run in pairs])
+    tables = tuple([_read_settled_run(run, f"{argument}[{name!r:.200}]", options) for name, run in pairs])
     if options.columns is not None:
         refuse_unknown(options.columns, {name: run.source.columns for name, run in zip(names, tables, strict=True)})
     return NamedRuns(tuple(names), tables)
@@ -95,6 +96,14 @@ def are_pairs(runs: Sequence[Any]) -> bool:
     return all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in runs)
 
 
+def _read_settled_run(run: Any, name: str, options: Options) -> Run:
+    """Read one run, in which documents that a query has twice count as the options say."""
+    if isinstance(run, Recommendations) and run.duplicates is not None:
+        options = replace(options, duplicates=run.duplicates)
+    table = _read_run(run, name, options)
+    return table if options.duplicates is None else options.duplicates.apply(table)
+
+
 def _read_run(run: Any, name: str, options: Options) -> Run:
     """Read one run. Lists of recommended items have the users' numbers as ids of queries."""
     if isinstance(run, Qrels):
@@ -104,9 +113,9 @@ def _read_run(run: Any, name: str, options: Options) -> Run:
             f"`{name}` must be a run, not a model ({type(run).__name__}). Pass its best items: model.top(k)"
         )
     if isinstance(run, Recommendations) or (isinstance(run, np.ndarray) and run.ndim == 2 and run.dtype.kind in "iu"):
-        return _read_items(run, name)
+        return _read_items(run, name, options)
     if find_form(run, "run") is None and _is_item_column(run):
-        return _read_items(run, name)
+        return _read_items(run, name, options)
     try:
         return read_run_form(run, name, options)
     except FastndcgError as error:
@@ -120,41 +129,21 @@ def _is_item_column(run: Any) -> bool:
     return hasattr(run, "offsets") or type(run).__module__.split(".")[0] in ("awkward", "pyarrow", "polars")
 
 
-def _read_items(items: Any, name: str) -> Run:
+def _read_items(items: Any, name: str, options: Options) -> Run:
     """Read items in rank order, a row for each user. Their scores are negative ranks."""
     if hasattr(items, "to_run"):  # recommendations that know the ids of their users and items
         run: Run = items.to_run()
         return run
-    is_wrapped = isinstance(items, Recommendations)
-    rows = read_item_rows(items.items if is_wrapped else items, name)
-    is_item = rows.items != PADDING
-    before = np.concatenate([[0], np.cumsum(is_item)])
-    offsets = before[rows.offsets]
+    numbers, offsets = read_unpadded_items(items.items if isinstance(items, Recommendations) else items, name)
     sizes = np.diff(offsets)
     users = np.arange(len(sizes))
-    _refuse_gaps(rows.items, rows.offsets, name)
     has_items = sizes > 0
     lists = IdLists(
         IdColumn.of(users[has_items], f"ids of users in `{name}`"),
         read_only(np.append(offsets[:-1][has_items], offsets[-1])),
-        IdColumn.of(rows.items[is_item], f"ids of items in `{name}`"),
+        IdColumn.of(numbers, f"ids of items in `{name}`"),
     )
-    refuse_repeated_ids(lists, f"`{name}`")
+    if options.duplicates is None:
+        refuse_repeated_ids(lists, f"`{name}`", Run.repeats_remedy)
     ranks = np.arange(1.0, int(offsets[-1]) + 1) - np.repeat(lists.offsets[:-1], np.diff(lists.offsets))
-    return Run.of_lists(lists, -ranks, Source(f"`{name}`"))
-
-
-def _refuse_gaps(items: Array, offsets: Array, name: str) -> None:
-    """Raise for a negative item that is no padding at the end of its row."""
-    is_gap = np.zeros(len(items), bool)
-    is_gap[:-1] = (items[:-1] == PADDING) & (items[1:] != PADDING)
-    ends = offsets[1:-1]
-    is_gap[ends[(ends > 0) & (ends < len(items))] - 1] = False
-    is_gap |= items < PADDING
-    if is_gap.any():
-        place = int(np.argmax(is_gap))
-        user = int(np.searchsorted(offsets, place, side="right")) - 1
-        raise InvalidInputError(
-            f"`{name}` must hold items of 0 or more, and {PADDING} behind them only, but that of user {user} at place "
-            f"{place - int(offsets[user])} is {items[place]}. Move it to the end"
-        )
+    return options.run_kind.of_lists(lists, -ranks, Source(f"`{name}`"))

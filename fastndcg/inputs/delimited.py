@@ -21,7 +21,7 @@ from fastndcg.inputs.files import File
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.scored_frames import FileRequest
-from fastndcg.inputs.table import Run, Table
+from fastndcg.inputs.table import RepeatedRun, Table
 from fastndcg.inputs.table_sources import pyarrow
 from fastndcg.inputs.text_lines import TEXT, describe_remedy
 from fastndcg.runtime.escapes import show_name
@@ -243,7 +243,7 @@ def _tell_numbers(table: Any, source: Source, columns: ColumnNames) -> Any:
     problems = []
     for rank, score in ((third, fourth[0]), (fourth[0], third)) if fourth else ((third, None),):
         try:
-            Run.of_frame(Frame(name_column(rank, "rank"), columns, source.name), None, source)
+            RepeatedRun.of_frame(Frame(name_column(rank, "rank"), columns, source.name), None, source)
         except InvalidInputError as error:
             problems.append(error)
         else:

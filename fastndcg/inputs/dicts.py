@@ -286,11 +286,12 @@ def is_id_rows(value: Any) -> bool:
     return len(first) > 0 and not are_records
 
 
-def find_id_rows(truth: Ragged, predictions: Any) -> Ragged | None:
+def find_id_rows(truth: Ragged, predictions: Any, *, may_repeat: bool = False) -> Ragged | None:
     """
     Return predictions as lists of ids by position, if they and the truth can be nothing else.
 
-    They are whole numbers, different in each list, and lists of the two sides differ in length.
+    They are whole numbers, different in each list, and lists of the two sides differ in length. With `may_repeat`,
+    those of predictions may be equal.
     """
     if not isinstance(predictions, list | tuple) or not predictions or not isinstance(predictions[0], list | tuple):
         return None
@@ -304,7 +305,9 @@ def find_id_rows(truth: Ragged, predictions: Any) -> Ragged | None:
     for lists in (truth, Ragged(values, offsets)):
         if lists.values.ndim != 1 or lists.values.dtype.kind not in "iu":
             return None
-        if IdColumn.from_limbs(lists.values).find_duplicate(read_only(lists.offsets), 0, len(lists.offsets) - 1):
+        is_free = may_repeat and lists is not truth
+        bounds = read_only(lists.offsets)
+        if not is_free and IdColumn.from_limbs(lists.values).find_duplicate(bounds, 0, len(bounds) - 1):
             return None
     return Ragged(values, offsets)
 
@@ -420,9 +423,7 @@ def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool) -> Id
         _check_kinds(copied_rows, what)
     documents = IdColumn.of(ids, f"ids of documents in the {what}")
     offsets = read_only(np.array(ends, "i8"))
-    lists = IdLists(IdColumn.of(queries, f"ids of queries in the {what}"), offsets, documents)
-    refuse_repeated_ids(lists, f"the {what}")
-    return lists
+    return IdLists(IdColumn.of(queries, f"ids of queries in the {what}"), offsets, documents)
 
 
 def _describe_mixture(rows: Mapping[Any, Any], what: str, query: Any) -> str:
@@ -479,15 +480,17 @@ def _refuse_id(what: str, query: Any, row: Any, value: Any) -> NoReturn:
     )
 
 
-def refuse_repeated_ids(lists: IdLists, name: str) -> None:
+def refuse_repeated_ids(lists: IdLists, name: str, remedy: tuple[Any, ...] = ("Keep one of them",)) -> None:
     """Raise for an id that occurs twice in its list. The message calls the input `name`."""
     places = lists.documents.find_duplicate(lists.offsets, 0, len(lists.queries))
     if places:
         query = int(np.searchsorted(lists.offsets, places[0], side="right")) - 1
         first, second = sorted(place - int(lists.offsets[query]) for place in places)
-        remedy = "" if lists.documents.are_texts else ". For labels and scores give lists of both without queries"
+        other = "" if lists.documents.are_texts else ". For labels and scores give lists of both without queries"
         raise InvalidInputError(
             f"{name}: a document must stand once in a query, but document "
             f"{shorten(lists.documents.name(places[0]))} of query {shorten(lists.queries.name(query))} has places "
-            f"{first} and {second} of its list. Keep one of them{remedy}"
+            f"{first} and {second} of its list. ",
+            *remedy,
+            other,
         )

@@ -26,6 +26,7 @@ from fastndcg.inputs.recommendations.interactions import (
     Recommendations,
     checked_matrix,
     match_recommendations,
+    read_unpadded_items,
     refuse_frame,
 )
 from fastndcg.inputs.recommendations.item_selection import (
@@ -38,7 +39,7 @@ from fastndcg.inputs.recommendations.item_selection import (
 from fastndcg.inputs.recommendations.models import Model, match_scores, partition_model, read_score_matrix
 from fastndcg.inputs.scored_frames import ScoredRows, TablePair
 from fastndcg.inputs.streams import StreamedTables
-from fastndcg.inputs.table import Qrels, Rows, Run, Table
+from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run, Table
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_offsets, as_scores
@@ -83,18 +84,18 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
     return prepared
 
 
-def pair_id_lists(truth: TruthInput, predictions: Any) -> tuple[TruthInput, Any]:
+def pair_id_lists(truth: TruthInput, predictions: Any, options: Options) -> tuple[TruthInput, Any]:
     """Return lists of whole numbers by position as judgments and a run, if they can only be ids. See `find_id_rows`."""
     if not isinstance(truth, ArrayTruth):
         return truth, predictions
     rows = truth.read_rows()
-    ranked = None if rows is None else find_id_rows(rows, predictions)
+    ranked = None if rows is None else find_id_rows(rows, predictions, may_repeat=options.duplicates is not None)
     if rows is None or ranked is None:
         return truth, predictions
     relevant, retrieved = (dict(enumerate(np.split(own.values, own.offsets[1:-1]))) for own in (rows, ranked))
     qrels = Qrels.of_id_lists(relevant)
     return TablePair(
-        qrels.placed_in(qrels.source._replace(notes=(LISTS_READ_AS_IDS,))), Run.of_id_lists(retrieved)
+        qrels.placed_in(qrels.source._replace(notes=(LISTS_READ_AS_IDS,))), options.run_kind.of_id_lists(retrieved)
     ), None
 
 
@@ -102,12 +103,36 @@ def join_predictions(
     truth: TruthInput, predictions: Any, convention: Convention, options: Options
 ) -> Rankings | Joined | PartitionedInput:
     """Combine predictions with the truth: return rankings, or an object that makes them part by part."""
+    if options.duplicates is not None or isinstance(predictions, Recommendations):
+        options = _read_duplicates(truth, predictions, options)
     for row in COMBINATIONS:
         if isinstance(truth, row.truth):
             read = row.read(truth, predictions, options)
             if read is not None:
                 return row.combine(truth, read, convention, options)
     raise AssertionError(row.name)  # the last reader of each truth returns a value or raises
+
+
+def _read_duplicates(truth: TruthInput, predictions: Any, options: Options) -> Options:
+    """Return the options with those of recommended items. Raise for `duplicates` where each document stands once."""
+    if isinstance(predictions, Recommendations) and predictions.duplicates is not None:
+        if options.duplicates is not None:
+            raise InvalidInputError("`duplicates` is given twice: by `predictions`, too. Leave one of them out")
+        options = replace(options, duplicates=predictions.duplicates)
+    if isinstance(truth, ArrayTruth):
+        options.check_no_duplicates("`truth` is an array of labels")
+    if isinstance(truth, Rankings | ScoredRows | StreamedTables):
+        options.check_no_duplicates("`truth` has labels beside scores")
+    if isinstance(predictions, Model):
+        options.check_no_duplicates("`predictions` is a model, which ranks each document once")
+    if hasattr(predictions, "tocsr"):
+        options.check_no_duplicates("`predictions` is sparse, which has each item once")
+    return options
+
+
+def _settle(run: Run, convention: Convention, options: Options) -> Run:
+    """Return a run in which documents that a query has twice count as the options say."""
+    return run if options.duplicates is None else options.duplicates.apply(run, convention)
 
 
 class Combination(NamedTuple):
@@ -179,6 +204,7 @@ def _read_matrix(truth: Qrels | Interactions, predictions: Any, options: Options
     # neither is a matrix, and what follows would ask six libraries
     scores = None if predictions is None or isinstance(predictions, str | dict) else read_score_matrix(predictions)
     if scores is not None:
+        options.check_no_duplicates("`predictions` is a matrix of scores, which has each item once")
         refuse_unknown(options.columns, {"truth": _list_columns(truth)})
     elif predictions is not None:
         remedy = "Give these scores, or leave the argument out and recommend only items that count"
@@ -221,10 +247,24 @@ def _match_matrix(
 
 def _match_items(
     truth: Qrels | Interactions, recommended: Recommendations, convention: Convention, options: Options
-) -> RankingPartitions:
-    del convention, options
+) -> RankingPartitions | Joined:
+    """Rank recommended items in parts, or as a run, users and items by their numbers, if some of them move or count."""
     liked = _convert_truth(truth, recommended.n_users)
-    return match_recommendations(liked, recommended.items, once=recommended.repeated == "once")
+    if options.duplicates is None or options.duplicates.keeps_first:
+        return match_recommendations(liked, recommended.items, once=options.duplicates is not None)
+    items, offsets = read_unpadded_items(recommended.items)
+    if len(offsets) != len(liked.offsets):
+        raise InvalidInputError(
+            f"`predictions` must have one row per user, {liked.n_users}, but has {len(offsets) - 1}"
+        )
+    ranks = np.arange(1.0, len(items) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
+    run = RepeatedRun.of(_number_rows(items, offsets, -ranks), Source("the recommended items"))
+    return join(_number_liked(liked), _settle(run, convention, options), convention, options.threads)
+
+
+def _number_liked(liked: Interactions) -> Qrels:
+    """Return the items that users like as judgments, users and items by their numbers."""
+    return Qrels.of(_number_rows(liked.items, liked.offsets, liked.labels), Source("the truth"))
 
 
 def _convert_truth(truth: Qrels | Interactions, n_users: int) -> Interactions:
@@ -243,7 +283,7 @@ def _join_sparse(truth: Qrels | Interactions, scores: Any, convention: Conventio
                 f"`predictions` must have a row per user and a column per item of the truth, ({truth.n_users}, "
                 f"{n_items}), but its shape is {rows.shape}. Take the same users and items"
             )
-        truth = Qrels.of(_number_rows(truth.items, truth.offsets, truth.labels), Source("the truth"))
+        truth = _number_liked(truth)
     return join(truth, run, convention, options.threads)
 
 
@@ -262,13 +302,14 @@ COMBINATIONS = (
                 lambda truth, _, convention, options: truth.rankings(convention, options.threads)),
     Combination("stream", StreamedTables, _read_nothing, lambda truth, _, convention, __: truth.under(convention)),
     Combination("join of one table", TablePair, _read_nothing,
-                lambda truth, _, convention, options: join(truth.qrels, truth.run, convention, options.threads)),
+                lambda truth, _, convention, options: join(
+                    truth.qrels, _settle(truth.run, convention, options), convention, options.threads)),
     Combination("match model", WITH_ITEMS, _read_model, partition_model),
     Combination("join of a matrix", WITH_ITEMS, _read_sparse, _join_sparse),
     Combination("match scores", WITH_ITEMS, _read_matrix, _match_matrix),
     Combination("join", Qrels, _read_run,
                 lambda truth, run, convention, options: join(
-                    truth, run, convention, options.threads, is_part=options.is_part)),
+                    truth, _settle(run, convention, options), convention, options.threads, is_part=options.is_part)),
     Combination("match items", WITH_ITEMS, _read_items, _match_items),
 )  # fmt: skip
 

@@ -36,11 +36,11 @@ Kind = TypeVar("Kind", bound=Table)
 
 JUDGMENTS = "It has the fields of judgments. Give the judgments first, then the run"
 RUNS = "It has the fields of a run. Give the judgments first, then the run"
-TREC: dict[type[Table], Layout] = {
-    Qrels: Layout(
+TREC = {
+    "qrels": Layout(
         "query, iteration, document, label", (0, 2, 2, 3), 4, 4, "label", describe_remedy("qrels"), {6: RUNS}
     ),
-    Run: Layout(
+    "run": Layout(
         "query, 'Q0', document, rank, score, name", (0, 2, 2, 4), 6, NO_LIMIT, "score", describe_remedy("run"),
         {4: JUDGMENTS},
     ),  # a name may hold blanks
@@ -98,7 +98,7 @@ def read_qrels(
     ...     fn.read_qrels(path)
     Qrels of 1 queries, 2 documents
     """
-    return _read(Qrels, path, format, columns, threads)
+    return read_as(Qrels, path, format, columns, threads)
 
 
 def read_run(
@@ -151,14 +151,14 @@ def read_run(
     ...     fn.read_run(path)
     Run of 1 queries, 2 documents
     """
-    return _read(Run, path, format, columns, threads)
+    return read_as(Run, path, format, columns, threads)
 
 
 def read_run_tag(path: FilePath) -> str | None:
     """Return the name that a run in TREC's format gives itself in its first line, or None for other formats."""
     with File(path) as file:
         fields = file.first_line.split()
-        is_trec = len(fields) >= TREC[Run].least and find_format(file, _make_request(Run, None, None)).name == "trec"
+        is_trec = len(fields) >= TREC["run"].least and find_format(file, _make_request(Run, None, None)).name == "trec"
     return fields[5].decode(errors="surrogateescape") if is_trec else None  # only its first word, as in trec_eval
 
 
@@ -223,7 +223,8 @@ def _make_request(kind: type[Table], columns: Any, threads: int | None) -> FileR
     return FileRequest(kind, ColumnNames.of(columns, kind.side), Options(threads=threads))
 
 
-def _read(kind: type[Kind], path: FilePath, format: str | None, columns: Any, threads: int | None) -> Kind:
+def read_as(kind: type[Kind], path: FilePath, format: str | None, columns: Any, threads: int | None) -> Kind:
+    """Read judgments or a run of a format. Raise for `columns` that it does not have."""
     if format is not None and (not isinstance(format, str) or format not in FORMATS_BY_NAME):
         hint = suggest_name(format, FORMATS_BY_NAME) or f" There are {', '.join(FORMATS_BY_NAME)}."
         raise InvalidInputError(f"`format` {shorten(format)} is not known.{hint}")
@@ -240,7 +241,7 @@ def _read(kind: type[Kind], path: FilePath, format: str | None, columns: Any, th
 
 
 def _read_trec(file: File, request: FileRequest) -> Any:
-    rows, source = read_rows(file, TREC[request.kind], request.options.threads)
+    rows, source = read_rows(file, TREC[request.kind.what], request.options.threads)
     return request.kind.of(rows, source, request.options.threads)
 
 
@@ -259,7 +260,7 @@ def _read_msmarco(file: File, request: FileRequest) -> Any:
 
     Three fields are often a query, a document and a score: values with a fraction are scores, and others are refused.
     """
-    if not issubclass(Run, request.kind):
+    if request.kind.side != Run.side:
         raise InvalidInputError("`format` 'msmarco' is one of runs, not of judgments. MS MARCO's are 'trec'")
     rows, source = read_rows(file, MSMARCO, request.options.threads)
     with np.errstate(invalid="ignore"):
@@ -284,7 +285,7 @@ def _read_msmarco(file: File, request: FileRequest) -> Any:
 
 def is_msmarco(file: File, request: FileRequest) -> bool:
     """Return True for a run of three fields."""
-    return request.kind is Run and len(file.first_line.split()) == MSMARCO.least
+    return request.kind.side == Run.side and len(file.first_line.split()) == MSMARCO.least
 
 
 def _read_labels(file: File, request: FileRequest) -> LabelsInFile:
@@ -306,7 +307,7 @@ RANKLIB_SCORES = Layout("query, place, score", (0, 1, 1, 2), 3, 3, "score")
 
 def is_svmlight(file: File, request: FileRequest) -> bool:
     """Return True if the fields after a file's first one are a query or features, which have numbers."""
-    return request.kind is not Run and re.match(rb"\S+\s+(qid|\d+):", file.first_line) is not None
+    return request.kind.side != Run.side and re.match(rb"\S+\s+(qid|\d+):", file.first_line) is not None
 
 
 class LabelsInFile(ArrayTruth):

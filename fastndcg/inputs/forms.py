@@ -98,7 +98,7 @@ def _read_golden_set(truth: Any, options: Options) -> Qrels:
 
 
 def _read_run_frame(run: Any, options: Options) -> Run:
-    return Run.from_frame(run, options.name_columns("predictions"), threads=options.threads)
+    return options.run_kind.from_frame(run, options.name_columns("predictions"), threads=options.threads)
 
 
 def _is_column_dict(value: Any) -> bool:
@@ -153,13 +153,13 @@ def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTabl
         empty = Frame(opened.make_empty_table(opened.names), columns, "truth")
         if empty.is_streamable:
             return StreamedTables(opened, columns, options.memory, options.progress)
-    return read_truth_table(Frame(opened, columns, "truth"), options.threads)
+    return read_truth_table(Frame(opened, columns, "truth"), options)
 
 
 def _read_truth_records(truth: Any, options: Options) -> ScoredRows | TablePair | Qrels:
     refuse_several(truth, "truth")
     records = read_records(truth, options.name_columns("truth"), "truth", "label")
-    return read_truth_table(records, options.threads, records.source)
+    return read_truth_table(records, options, records.source)
 
 
 def is_item_collection(value: Any) -> bool:
@@ -181,7 +181,7 @@ def _read_run_records(run: Any, options: Options) -> Run:
     refuse_several(run, "predictions")
     records = read_records(run, options.name_columns("predictions"), "predictions", "score")
     records.list_names(*Run.roles)
-    return Run.of_frame(records, options.threads, records.source)
+    return options.run_kind.of_frame(records, options.threads, records.source)
 
 
 def _read_recommended_items(run: Any, options: Options) -> Run:
@@ -222,19 +222,19 @@ FORMS = (
     InputForm("truth", "a list of labels or a ragged column", _is_array_like, _read_array_like, (list, tuple)),
     InputForm("run", "a Run", lambda value: isinstance(value, Run), lambda run, _: run),
     InputForm("run", "the path of a file", is_path, lambda path, options: read_path(
-        path, FileRequest(Run, options.name_columns("predictions"), options)), (str,)),
-    InputForm("run", "", is_pivot, lambda run, options: _read_pivot(Run, run, options)),
+        path, FileRequest(options.run_kind, options.name_columns("predictions"), options)), (str,)),
+    InputForm("run", "", is_pivot, lambda run, options: _read_pivot(options.run_kind, run, options)),
     InputForm("run", "a data frame", is_frame, _read_run_frame),
     InputForm("run", "a dict of columns", _is_column_dict, _read_run_frame, (dict,)),
     InputForm("run", "a dict of retrieved documents", holds_retrieved,
-              lambda run, _: Run.of_id_lists(read_retrieved(run)), (dict,)),
+              lambda run, options: options.run_kind.of_id_lists(read_retrieved(run)), (dict,)),
     InputForm("run", "a dict of ranked ids", lambda value: holds_id_lists(value, "run"),
-              lambda run, _: Run.of_id_lists(run), (dict,)),
+              lambda run, options: options.run_kind.of_id_lists(run), (dict,)),
     InputForm("run", "a dict of dicts", lambda value: isinstance(value, Mapping),
-              lambda run, _: Run.from_dict(run), (dict,)),
+              lambda run, options: options.run_kind.from_dict(run), (dict,)),
     InputForm("run", "LensKit's lists of items", is_item_collection, _read_recommended_items),
     InputForm("run", "a list of lists of ids", is_id_rows,
-              lambda run, _: Run.of_id_lists(dict(enumerate(run))), (list, tuple)),
+              lambda run, options: options.run_kind.of_id_lists(dict(enumerate(run))), (list, tuple)),
     InputForm("run", "a list or iterator of records", is_records, _read_run_records, (list, tuple)),
 )  # fmt: skip
 FORMS_BY_KIND = {kind: tuple(form for form in FORMS if form.kind == kind) for kind in ("truth", "run")}

@@ -18,7 +18,7 @@ from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import Array, as_offsets, read_only
+from fastndcg.rankings.validation import Array, as_offsets, put, read_only
 from fastndcg.runtime.threads import check_threads, run_all
 
 ABSENT = -1
@@ -29,6 +29,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "zeros before numbers": lambda text: text.lstrip("0"),
     "a fraction of 0": lambda text: text.removesuffix(".0"),
 }
+AGAIN = " (again)"  # behind the id of a document whose place is empty, as it stood above
 QRELS_AND_RUN = ("qrels", "run")
 TWO_RUNS = ("first run", "second run")
 
@@ -65,9 +66,7 @@ def join(
     Retrieved documents without a judgment stay as unjudged documents. Judged documents that were not retrieved stay
     in the pool. Queries on one side only follow the convention. Queries come in the order of the qrels.
     """
-    if convention.nan_scores == "raise":
-        remedy = "Leave the document out, or take ", Choice("nan_scores", ["last"])
-        run.refuse(np.isnan(run.values), "not be NaN", *remedy)
+    refuse_nan_scores(run, convention)
     in_run = find_queries(qrels.queries, run.queries, QRELS_AND_RUN)
     common = np.flatnonzero(in_run >= 0)
     is_judged = np.zeros(len(run.queries), bool)
@@ -87,6 +86,13 @@ def join(
     rankings = _make_rankings(qrels, run, pairs, convention, threads)
     notes = () if is_part else (*qrels.source.notes, *run.source.notes, *_note_unjudged(qrels, run, pairs, rankings))
     return Joined(rankings, pairs[:, 0] < 0 if len(extra) else None, len(missing), len(unjudged), notes)
+
+
+def refuse_nan_scores(run: Run, convention: Convention) -> None:
+    """Raise for a score that is NaN, unless the convention ranks it last."""
+    if convention.nan_scores == "raise":
+        remedy = "Leave the document out, or take ", Choice("nan_scores", ["last"])
+        run.refuse(np.isnan(run.values), "not be NaN", *remedy)
 
 
 def _note_unjudged(qrels: Qrels, run: Run, pairs: Array, rankings: Rankings) -> tuple[str, ...]:
@@ -153,6 +159,8 @@ def join_runs(first: Run, second: Run, threads: int | None = None) -> JoinedRuns
 
 def tie_keys(run: Run, threads: int | None) -> Array:
     """Return numbers in the order of the documents' ids, wherever scores are equal."""
+    if run.keys is not None:
+        return run.keys
     if not run.documents.are_texts:
         return run.documents.order_numbers()
     keys = np.empty(len(run), "i8")
@@ -178,7 +186,7 @@ def take_first_documents(run: Run, n: int, convention: Convention, threads: int 
     offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(run.offsets), n))])
     groups = Groups(offsets, None, offsets[:-1])
     rows = Rows(run.queries, groups, run.documents.take(np.flatnonzero(is_first)), run.values[is_first])
-    return Run.of(rows, run.source, threads)
+    return type(run).of(rows, run.source, threads)
 
 
 def find_queries(queries: IdColumn, other_queries: IdColumn, sides: tuple[str, str]) -> Array:
@@ -201,12 +209,15 @@ def _make_rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention,
     run_rows = _Segments(run.offsets, pairs[:, 1])
     pool_rows = _Segments(qrels.offsets, pairs[:, 0])
     labels, judged = match_documents((qrels, qrels.values), run, pairs, run_rows.offsets, QRELS_AND_RUN, threads)
-
+    if run.is_empty is not None:
+        is_empty = run_rows.select(run.is_empty)
+        labels[is_empty] = 0
+        judged[is_empty] = False
     for offsets in (run_rows.offsets, pool_rows.offsets):
         if offsets[-1] > MAX_RANK:
             as_offsets(offsets, "offsets", int(offsets[-1]))  # raises for a query with more documents
     names = _read_query_names(qrels, run, pairs)
-    return Rankings.from_checked(
+    rankings = Rankings.from_checked(
         read_only(labels),
         run_rows.select(run.values),
         run_rows.offsets,
@@ -217,6 +228,9 @@ def _make_rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention,
         tie_keys=run_rows.select(tie_keys(run, threads)) if TIES[convention.ties].orders == "id" else None,
         patterns=qrels.select_patterns(pairs[:, 0]),
     )
+    if run.is_counted:
+        put(rankings, counts_repeats=True)
+    return rankings
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +245,9 @@ class _DocumentNames:
     def __call__(self, name: str, index: int) -> str:
         """Return the name of one document."""
         table, rows = (self.qrels, self.pool_rows) if name == "pool" else (self.run, self.run_rows)
-        return str(table.documents.name(rows.find_row(index)))
+        row = rows.find_row(index)
+        is_again = table is self.run and self.run.is_empty is not None and self.run.is_empty[row]
+        return f"{table.documents.name(row)}{AGAIN if is_again else ''}"
 
     def take(self, name: str, indices: Array) -> Array:
         """Return the ids of several documents."""

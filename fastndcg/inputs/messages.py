@@ -207,7 +207,7 @@ class Source(NamedTuple):
     n_before : int
         How many lines or rows come before the first row.
     remedy : tuple
-        What to do about a document that occurs twice: parts of a message.
+        What to do about a document that occurs twice: parts of a message. By default that of the table.
     lists : (n_lists + 1,) int array, optional
         Offsets, if each row of a frame is a list of documents.
     columns : tuple of str
@@ -220,7 +220,7 @@ class Source(NamedTuple):
     unit: str = ""
     numbers: Array | None = None
     n_before: int = 0
-    remedy: tuple[Any, ...] = ("Keep one of them",)
+    remedy: tuple[Any, ...] = ()
     lists: Array | None = None
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -232,6 +232,11 @@ class Source(NamedTuple):
     def number(self, row: int) -> int:
         """Return the number of a row or of its line."""
         return int(self.numbers[row]) if self.numbers is not None else row + self.n_before + (self.unit == "line")
+
+    def select(self, rows: Array) -> Source:
+        """Return the source of some rows."""
+        numbers = rows + self.n_before + (self.unit == "line") if self.numbers is None else self.numbers[rows]
+        return self._replace(numbers=numbers, lists=None)
 
     def pair(self, *documents: int) -> tuple[str, Row]:
         """Return the parts of a message that name two documents: by rows, or by places in the list of a row."""

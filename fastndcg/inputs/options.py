@@ -10,6 +10,7 @@ from typing import Any
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.inputs.columns import ColumnNames, name_columns
 from fastndcg.inputs.frames import list_column_names
+from fastndcg.inputs.table import RepeatedRun, Run
 from fastndcg.named_conventions import CHOICES
 from fastndcg.runtime.pickling import Picklable
 
@@ -51,6 +52,7 @@ class Options(Picklable):
     Options for reading the truth and the predictions. See `evaluate` for most options.
 
     `selection` is an `ItemSelection` of `exclude`, `candidates` and `missing_truth`, None if none of these was given.
+    `duplicates` is a `Duplicates`: what documents that a query of a run has twice become. With None they are errors.
     `other` is the other side: predictions, of which the columns may be known when the truth is read, or the truth. With
     `is_alone`, there are no predictions, and with None, that is not known yet.
     `is_part` is True for judgments and a run that are parts of larger ones, and may have no query in common.
@@ -64,6 +66,7 @@ class Options(Picklable):
     threads: int | None = None
     progress: Callable[[int, int], None] | None = None
     selection: Any = None
+    duplicates: Any = None
     is_part: bool = False
     other: Any = None
     is_alone: bool | None = None
@@ -72,6 +75,11 @@ class Options(Picklable):
         """Return what is known of the columns of the truth, or of the predictions."""
         is_alone = self.is_alone if side == "truth" else None
         return name_columns(self.columns, side, beside=list_column_names(self.other), is_alone=is_alone)
+
+    @property
+    def run_kind(self) -> type[Run]:
+        """The class of runs that are read."""
+        return Run if self.duplicates is None else RepeatedRun
 
     def without_cuts(self) -> Options:
         """Return the options that predictions need: all but those that cut the truth into queries."""
@@ -95,6 +103,14 @@ class Options(Picklable):
         if self.columns is not None:
             raise InvalidInputError(
                 "`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out"
+            )
+
+    def check_no_duplicates(self, kind: str) -> None:
+        """Raise if `duplicates` is given for predictions of another kind than runs and recommended items."""
+        if self.duplicates is not None:
+            raise InvalidInputError(
+                "`duplicates` can only be used with a run of documents with ids, or with recommended items, but "
+                f"{kind}. Leave it out"
             )
 
     def check_no_selection(self, kind: str, remedy: str) -> None:

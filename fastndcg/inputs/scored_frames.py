@@ -177,17 +177,16 @@ class FileRequest(NamedTuple):
     def read(self, frame: Frame, source: Source | None = None) -> Any:
         """Read what the columns of a file hold."""
         if self.is_truth:
-            return read_truth_table(frame, self.options.threads, source)
+            return read_truth_table(frame, self.options, source)
         return read_table(self.kind, frame, self.options.threads, source)
 
 
-def read_truth_table(
-    frame: Frame, threads: int | None = None, source: Source | None = None
-) -> ScoredRows | TablePair | Qrels:
+def read_truth_table(frame: Frame, options: Options, source: Source | None = None) -> ScoredRows | TablePair | Qrels:
     """Read what a table without predictions holds: labels and scores, relevant and retrieved ids, or judgments."""
+    threads = options.threads
     pair = frame.find_id_lists()
     if pair is not None:
-        return TablePair(Qrels.of_frame(pair[0], threads, source), Run.of_frame(pair[1], threads, source))
+        return TablePair(Qrels.of_frame(pair[0], threads, source), options.run_kind.of_frame(pair[1], threads, source))
     if frame.has_scores:
         return ScoredRows(frame, threads, source=source)
     return read_table(Qrels, frame, threads, source)

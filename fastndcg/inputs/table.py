@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from fastndcg.choices import WrittenFormat
-from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Row, shorten
+from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Option, Row, shorten
 from fastndcg.exports.exportable import Exportable, PrintedTable
 from fastndcg.exports.files import FilePath
 from fastndcg.inputs.arrays import convert_ranks
@@ -26,6 +26,7 @@ from fastndcg.inputs.dicts import (
     plain_rows,
     read_id_lists,
     read_items,
+    refuse_repeated_ids,
     snapshot,
 )
 from fastndcg.inputs.frames import Frame
@@ -94,6 +95,8 @@ class Table(ReadOnly, Exportable):
     side: ClassVar[str]  # the argument of `evaluate`
     roles: ClassVar[tuple[str, ...]]  # of the columns of a frame
     by_subtopic: ClassVar[bool] = False
+    may_repeat: ClassVar[bool] = False  # a document may occur several times in a query
+    repeats_remedy: ClassVar[tuple[Any, ...]] = ("Keep one of them",)
 
     def __init__(self, query_ids: Any, document_ids: Any, values: Any, source: Source | None = None) -> None:
         source = source or Source(f"the {self.what}")
@@ -106,14 +109,16 @@ class Table(ReadOnly, Exportable):
             )
         groups = group(queries)
         self._fill(Rows(queries.take(groups.firsts), groups, documents, values), source)
-        self._refuse_repeats(None)
+        if not self.may_repeat:
+            self._refuse_repeats(None)
 
     @classmethod
     def of(cls, rows: Rows, source: Source, threads: int | None = None) -> Self:
         """Build a table from rows that were grouped by query."""
         table = cls.__new__(cls)
         table._fill(rows, source)
-        table._refuse_repeats(threads)
+        if not cls.may_repeat:
+            table._refuse_repeats(threads)
         return table
 
     @classmethod
@@ -153,6 +158,8 @@ class Table(ReadOnly, Exportable):
     def of_id_lists(cls, rows: Mapping[Any, Any]) -> Self:
         """Build a table from {query: ids}."""
         lists = read_id_lists(rows, cls.what, are_ranked=cls.value_name == "score")
+        if not cls.may_repeat:
+            refuse_repeated_ids(lists, f"the {cls.what}", cls.repeats_remedy)
         source = Source(f"the {cls.what}")
         if cls.side == "truth" and not lists.documents.are_texts and not isinstance(next(iter(rows.values())), Set):
             source = source._replace(notes=(READ_AS_IDS,))
@@ -368,7 +375,7 @@ class Table(ReadOnly, Exportable):
             rows = np.flatnonzero(offenders)
             row = int(rows[0] if self._rows is None else rows[np.argmin(self._rows[rows])])
             raise InvalidInputError(
-                self.source.place(self._input_row(row)),
+                self.source.place(self.input_row(row)),
                 f": {self.value_name} of {self.describe(row)} must {rule}, but is {self.values[row]!s}. ",
                 *remedy,
             )
@@ -398,9 +405,9 @@ class Table(ReadOnly, Exportable):
         put(self, source=source)
         return self
 
-    def _input_row(self, row: int) -> int:
-        """Return the index of a row in the input order."""
-        return row if self._rows is None else int(self._rows[row])
+    def input_row(self, row: Any) -> Any:
+        """Return the index of a row, or of several, in the input order."""
+        return row if self._rows is None else self._rows[row]
 
     def _convert_values(self, values: Any) -> Array:
         raise NotImplementedError
@@ -413,8 +420,12 @@ class Table(ReadOnly, Exportable):
     def _check_values(self) -> None:
         """Raise for invalid values."""
 
-    def _refuse_repeats(self, threads: int | None) -> None:
-        """Raise if a document occurs twice in a query."""
+    def has_repeats(self, threads: int | None = None) -> bool:
+        """Return True if a document occurs twice in a query."""
+        return bool(self._find_repeat(threads))
+
+    def _find_repeat(self, threads: int | None) -> list[int]:
+        """Return the rows of the first document that occurs twice in a query, or []."""
         duplicates: dict[int, list[int]] = {}
 
         def find(span: tuple[int, int]) -> None:
@@ -424,13 +435,17 @@ class Table(ReadOnly, Exportable):
 
         parts = split_spans(self.offsets)
         run_all(parts, lambda: find, min(len(parts), check_threads(threads)) if len(parts) > 1 else 1)
-        if duplicates:
-            rows = duplicates[min(duplicates)]
+        return duplicates[min(duplicates)] if duplicates else []
+
+    def _refuse_repeats(self, threads: int | None) -> None:
+        """Raise if a document occurs twice in a query."""
+        rows = self._find_repeat(threads)
+        if rows:
             raise InvalidInputError(
                 f"{self.source.name}: a document must stand once in a query, but {self.describe(rows[1])} is in ",
-                *self.source.pair(*map(self._input_row, rows)),
+                *self.source.pair(*map(self.input_row, rows)),
                 ". ",
-                *self.source.remedy,
+                *(self.source.remedy or self.repeats_remedy),
             )
 
     @classmethod
@@ -642,6 +657,10 @@ class Run(Table):
     side = "predictions"
     value_name = "score"
     roles = ("query", "document", "score")
+    repeats_remedy = ("Keep one of them, or evaluate with ", Option("duplicates", "'first'"))
+    is_empty: Array | None = None  # True for places without a document
+    is_counted: bool = False  # True if a document counts in each of its rows
+    keys: Array | None = None  # numbers that order rows of equal score by id, None where ids do
 
     def write(self, path: FilePath, *, format: WrittenFormat | None = None, tag: str = DEFAULT_TAG) -> None:
         """
@@ -739,3 +758,18 @@ class Run(Table):
         """Return negative ranks as scores."""
         scores: Array = np.repeat(offsets[:-1], np.diff(offsets)) - np.arange(1.0, int(offsets[-1]) + 1)
         return scores
+
+
+class RepeatedRun(Run):
+    """A run that may have a document several times in a query, see `Duplicates`."""
+
+    __slots__ = ("is_counted", "is_empty", "keys")
+    may_repeat = True
+
+    is_counted: bool
+    is_empty: Array | None
+    keys: Array | None
+
+    def _fill(self, rows: Rows, source: Source) -> None:
+        super()._fill(rows, source)
+        put(self, is_counted=False, is_empty=None, keys=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import NoReturn
 
-from fastndcg.errors import Choice, InvalidInputError, Words
+from fastndcg.errors import Choice, InvalidInputError, Option, Words
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
@@ -15,6 +15,8 @@ FRACTIONS = ("P", "R", "Rprec")
 CHANCE = {"Rank": "chance_Rank", "RR": "chance_RR", "Success": "chance_Success"}  # metrics of the value in random order
 ADJUSTED = ("adjusted", "over_chance")  # aggregates that need it
 ALL_RANKS = frozenset({"BPM", "INST"})  # their values depend on k below the last document, too
+# their formulas take a document to be ranked once, and have no meaning, or divide by 0, where it counts again
+WITH_DISTINCT_DOCUMENTS = frozenset({"Q", "nERR", "Compat", "G", "bpref", "alpha_nDCG", "nERR_IA", "nNRBP"})
 FULL_IDEALS = frozenset({"alpha_DCG", "ERR_IA"})  # the ideal has k documents that are relevant to all subtopics
 
 
@@ -95,6 +97,18 @@ def refuse_ties(metric: Metric) -> NoReturn:
         Choice("ties", metric.record.ties),
         ".",
     )
+
+
+def refuse_repeats(metrics: tuple[Metric, ...]) -> None:
+    """Raise an error for a metric that has no value where a document counts several times."""
+    for metric in metrics:
+        if metric.name in WITH_DISTINCT_DOCUMENTS:
+            raise InvalidInputError(
+                f"documents must stand once in a query for {metric}, whose definition compares them with the judged "
+                "ones. Take ",
+                Option("duplicates", "'first'"),
+                ".",
+            )
 
 
 def refuse_plain(metric: Metric) -> NoReturn:

@@ -147,7 +147,7 @@ def check_patterns(patterns: Patterns, convention: Convention) -> None:
         )
 
 
-NO_ARGUMENTS = ("_find_name", "are_ordinals", "n_documents", "n_labels", "n_queries")
+NO_ARGUMENTS = ("_find_name", "are_ordinals", "counts_repeats", "n_documents", "n_labels", "n_queries")
 
 
 class Rankings(ReadOnly):
@@ -198,8 +198,8 @@ class Rankings(ReadOnly):
     """
 
     __slots__ = (
-        "_find_name", "are_ordinals", "judged", "labels", "n_documents", "n_labels", "n_queries", "offsets", "patterns",
-        "pool", "query_ids", "scores", "tie_keys",
+        "_find_name", "are_ordinals", "counts_repeats", "judged", "labels", "n_documents", "n_labels", "n_queries",
+        "offsets", "patterns", "pool", "query_ids", "scores", "tie_keys",
     )  # fmt: skip
     labels: Array
     scores: Array
@@ -210,6 +210,7 @@ class Rankings(ReadOnly):
     query_ids: Array | None
     patterns: Patterns | None
     are_ordinals: bool
+    counts_repeats: bool
     n_documents: int
     n_labels: int
     n_queries: int
@@ -304,6 +305,11 @@ class Rankings(ReadOnly):
         all_offsets = (self.offsets,) if self.pool is None else (self.offsets, self.pool[1])
         return max(int((offsets[1:] - offsets[:-1]).max(initial=0)) for offsets in all_offsets)
 
+    @property
+    def has_repeats(self) -> bool:
+        """True if a document may be ranked several times in a query, so that values may exceed those of its pool."""
+        return hasattr(self, "counts_repeats")
+
     def replace(self, **arrays: Any) -> Rankings:
         """
         Return these rankings with some arrays replaced.
@@ -327,6 +333,8 @@ class Rankings(ReadOnly):
         rankings = Rankings(**(arguments | arrays))
         if "scores" not in arrays:
             put(rankings, are_ordinals=self.are_ordinals)
+        if self.has_repeats:
+            put(rankings, counts_repeats=True)
         if rankings.n_documents == self.n_documents:
             put(rankings, _find_name=self._find_name)
         return rankings

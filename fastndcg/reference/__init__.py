@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
+from fastndcg.choices import Competitors, ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth, ResultRows
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.inputs.dispatch import Options, join_all, make_selection, pair_id_lists, prepare_truth
+from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.item_selection import convert_to_interactions
@@ -64,7 +65,7 @@ from fastndcg.runtime.lazy_import import load
 def evaluate(
     truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, offsets: Any = None, groups: Any = None,
     query_ids: Any = None, exclude: Any = None, candidates: Any = None, missing_truth: MissingTruth = "raise",
-    columns: Any = None,
+    duplicates: DuplicateChoice | None = None, ranks: DuplicateRanks | None = None, columns: Any = None,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Results:  # fmt: skip
     """
@@ -74,7 +75,7 @@ def evaluate(
     ----------
     truth, predictions, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
         See `evaluate`.
-    columns, convention
+    duplicates, ranks, columns, convention
         See `evaluate`.
     threads : int, optional
         Ignored. `evaluate` has this parameter, too.
@@ -100,7 +101,7 @@ def evaluate(
     check_combinations(metric_list, base)
     options = Options(
         offsets, groups, query_ids, columns, selection=make_selection(exclude, candidates, missing_truth),
-        other=predictions, is_alone=predictions is None,
+        duplicates=make_duplicates(duplicates, ranks), other=predictions, is_alone=predictions is None,
     )  # fmt: skip
     joined, effective = join_system(truth, predictions, base, options)
     rankings, unjudged, n_missing_in_run, n_missing_in_qrels, _ = joined
@@ -225,7 +226,7 @@ def evaluate_pairs(
 
 def join_system(truth: Any, predictions: Any, base: Convention, options: Options) -> tuple[Joined, Convention]:
     """Return a system's rankings, and the convention with its choices for this kind of truth."""
-    prepared, predictions = pair_id_lists(prepare_truth(truth, options), predictions)
+    prepared, predictions = pair_id_lists(prepare_truth(truth, options), predictions, options)
     effective = base.for_input(qrels=isinstance(prepared, Qrels | TablePair))
     if isinstance(predictions, Model):
         has_ids = predictions.has_ids and isinstance(prepared, Qrels)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.choices import RepeatedItems
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.dispatch import read_selection
 from fastndcg.inputs.ids import IdColumn
@@ -38,8 +37,6 @@ class TopItems(Recommendations):
         The scores of the items, NaN for padding.
     query_ids, document_ids : array, optional
         The ids of users and of items, None if they are numbered from 0.
-    repeated : {'raise', 'once'}
-        See `Recommendations`.
 
     Attributes
     ----------
@@ -58,8 +55,7 @@ class TopItems(Recommendations):
     items: Array
 
     def __init__(
-        self, items: Array, scores: Array, query_ids: Any = None, document_ids: Any = None,
-        *, repeated: RepeatedItems = "raise",
+        self, items: Array, scores: Array, query_ids: Any = None, document_ids: Any = None
     ) -> None:  # fmt: skip
         items = np.asarray(items)
         self.scores = np.asarray(scores)
@@ -68,7 +64,7 @@ class TopItems(Recommendations):
                 f"`items` and `scores` must have one shape, (n_users, k), but theirs are {items.shape} and "
                 f"{self.scores.shape}. Give a score for each item"
             )
-        super().__init__(items, repeated=repeated)
+        super().__init__(items)
         self.query_ids = query_ids
         self.document_ids = document_ids
 

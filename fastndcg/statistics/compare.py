@@ -13,6 +13,8 @@ from fastndcg.choices import (
     Alternative,
     ConventionName,
     Correction,
+    DuplicateChoice,
+    DuplicateRanks,
     Family,
     IntervalMethod,
     MissingTruth,
@@ -21,6 +23,7 @@ from fastndcg.choices import (
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
 from fastndcg.evaluation import Evaluator, check_model
 from fastndcg.inputs.dispatch import KnownPredictions, Options, make_selection
+from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.options import refuse_keywords
 from fastndcg.inputs.recommendations.models import Model
@@ -54,6 +57,8 @@ def compare(
     exclude: Any = None,
     candidates: Any = None,
     missing_truth: MissingTruth = "raise",
+    duplicates: DuplicateChoice | None = None,
+    ranks: DuplicateRanks | None = None,
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     convention: ConventionName | str | Convention = "default",
     weights: Any = None,
@@ -96,7 +101,7 @@ def compare(
         The name of the system that the others are compared with. By default the first.
     offsets, groups, query_ids : array, optional
         See `evaluate`.
-    exclude, candidates, missing_truth, columns
+    exclude, candidates, missing_truth, duplicates, ranks, columns
         See `evaluate`. They hold for all systems.
     convention : str or Convention
         See `evaluate`.
@@ -211,6 +216,8 @@ def compare(
         "exclude": exclude,
         "candidates": candidates,
         "missing_truth": missing_truth,
+        "duplicates": duplicates,
+        "ranks": ranks,
         "columns": columns,
         "convention": convention,
         "threads": threads,
@@ -380,7 +387,8 @@ def _refer_to_inputs(truth: Any, named_systems: Mapping[str, Any], options: Mapp
     selection = make_selection(options["exclude"], options["candidates"], options["missing_truth"], options["threads"])
     reading = Options(
         options["offsets"], options["groups"], options["query_ids"], options["columns"], threads=options["threads"],
-        selection=selection, other=_find_predictions(named_systems), is_alone=False,
+        selection=selection, duplicates=make_duplicates(options["duplicates"], options["ranks"]),
+        other=_find_predictions(named_systems), is_alone=False,
     )  # fmt: skip
     return ComparedInputs(truth, named_systems, reading, parse_convention(options["convention"]))
 
@@ -399,7 +407,8 @@ def _evaluate_systems(
         raise InvalidInputError(
             f"`truth` is missing, but system {shorten(name)} has predictions to evaluate. Pass the true labels."
         )
-    selections = [name for name in ("exclude", "candidates") if truth is None and options[name] is not None]
+    names = ("exclude", "candidates", "duplicates", "ranks")
+    selections = [name for name in names if truth is None and options[name] is not None]
     if selections:
         raise InvalidInputError(
             f"`{selections[0]}` must be left out if all systems are Results or Rankings. Apply it before"

@@ -97,10 +97,10 @@ def test_names_and_ids_of_csv(tmp_path):
         ("", "PATH must hold rows of query, doc, score, but has a header only"),
         ("q,a,1\nq,a,2\n",
             "PATH: a document must stand once in a query, but document a of query q is in lines 2 and 3. Keep one "
-            "of them"),
+            "of them, or evaluate with duplicates='first'"),
         ("\nq,a,1\nq,a,2\n",
             "PATH: a document must stand once in a query, but document a of query q is in rows 0 and 1. Keep one "
-            "of them"),
+            "of them, or evaluate with duplicates='first'"),
     ],
 )  # fmt: skip
 def test_wrong_values_in_csv(rows, message, tmp_path):

@@ -140,14 +140,15 @@ def test_lists_take_conventions_that_order_ties_by_id(convention):
 
 
 def test_repeated_items():
-    """A repeated item raises an error. With `repeated="once"`, only the first counts, and a note states the number."""
+    """A repeated item raises an error. With duplicates="first", only the first counts, and a note states it."""
     liked = fn.Interactions([4, 2], [1, 1], [0, 1, 2])
     with pytest.raises(fn.InvalidInputError, match=r"item 4 stands again in place 2 of user 0\. Drop it, or take"):
         fn.evaluate(liked, [[4, 1, 4], [2, 2, 2]], "rr")
-    result = fn.evaluate(liked, fn.Recommendations([[1, 4, 4], [2, 2, 2]], repeated="once"), "rr,p@3,recall")
+    result = fn.evaluate(liked, fn.Recommendations([[1, 4, 4], [2, 2, 2]], duplicates="first"), "rr,p@3,recall")
     assert result.values.tolist() == [[1 / 2, 1 / 3, 1], [1, 1 / 3, 1]]
-    assert result.notes == ("items that stood in their list before, counted once: 3",)
-    assert str(result).endswith("\nitems that stood in their list before, counted once: 3")
+    note = "documents that their query has again, dropped, with their ranks left empty: 3"
+    assert result.notes == (note,)
+    assert str(result).endswith(f"\n{note}")
 
 
 @pytest.mark.parametrize("dtype", ["i4", "i8"])
@@ -205,7 +206,10 @@ ROWS = padded(RECOMMENDED)
             "`items` must have each item of a user once, but item 1 of user 0 stands twice. Keep one of them"),
         (lambda: fn.Interactions([1], [1, 2], [0, 1]), "`labels` must have length 1 (one per item), got 2"),
         (lambda: fn.Interactions([1], [np.nan], [0, 1]), "`labels` must be finite, but that of item 1 of user 0 is"),
-        (lambda: fn.Recommendations([[1]], repeated="twice"), "`repeated` must be 'raise' or 'once', not 'twice'"),
+        (
+            lambda: fn.Recommendations([[1]], duplicates="twice"),
+            "`duplicates` must be 'raise', 'first', 'best', 'sum' or 'counted', not 'twice'",
+        ),
     ],
 )  # fmt: skip
 def test_recommendations_raise_on_wrong_input(call, message):
@@ -284,12 +288,12 @@ def test_rows_of_any_length_and_items_of_any_bits(width, ids, once):
         liked.append({item: int(rng.integers(0, 4)) for item in sorted(some)})
     truth = fn.Interactions(*flat(liked))
     given_rows = padded(rows, "i8", width)
-    result = fn.evaluate(truth, fn.Recommendations(given_rows, repeated="once" if once else "raise"), "rr,R@20,dcg@20")
+    result = fn.evaluate(truth, fn.Recommendations(given_rows, duplicates="first" if once else None), "rr,R@20,dcg@20")
     for values, own, row in zip(result.values.tolist(), liked, rows, strict=True):
         assert values == pytest.approx(plain(own, row, 20), rel=1e-14, nan_ok=True)
     n_again = sum(len(row) - len(set(row)) for row in rows)
     assert bool(result.notes) == (n_again > 0)
-    assert all(f"counted once: {n_again}" in note for note in result.notes)
+    assert all(f"ranks left empty: {n_again}" in note for note in result.notes)
     if width > 1 and not once:
         given_rows[4] = IDS[ids](rng, width)
         given_rows[4, -1] = given_rows[4, 0]

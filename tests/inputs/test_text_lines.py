@@ -88,13 +88,13 @@ LINES = st.one_of(
 def test_text_lines_random_lines(tmp_path_factory, content, size, first, last):
     path = tmp_path_factory.mktemp("lines") / "run"
     path.write_bytes((first + content if last else (first + content).rstrip("\r\n")).encode())
-    expected = plain_rows(path.read_bytes(), formats.TREC[fn.Run])
+    expected = plain_rows(path.read_bytes(), formats.TREC["run"])
     with pytest.MonkeyPatch.context() as patch:
         if isinstance(expected, str) or not expected:
             with pytest.raises(fn.InvalidInputError, match=f"{re.escape(str(path))}.*{expected or 'is empty'}"):
-                read(path, formats.TREC[fn.Run], patch, size)
+                read(path, formats.TREC["run"], patch, size)
         else:
-            assert read(path, formats.TREC[fn.Run], patch, size) == expected
+            assert read(path, formats.TREC["run"], patch, size) == expected
 
 
 @examples(150)
@@ -104,11 +104,11 @@ def test_text_lines_random_bytes(tmp_path_factory, content, size):
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
         try:
-            found = read(path, formats.TREC[fn.Qrels], patch, size)
+            found = read(path, formats.TREC["qrels"], patch, size)
         except fn.InvalidInputError as error:
             found = str(error)
     assert (
-        found.startswith(str(path)) if isinstance(found, str) else found == plain_rows(content, formats.TREC[fn.Qrels])
+        found.startswith(str(path)) if isinstance(found, str) else found == plain_rows(content, formats.TREC["qrels"])
     )
 
 
@@ -117,7 +117,7 @@ def parsed(text):
     line = f"q 0 d {text}\n".encode()
     padded = read_only(np.frombuffer(line + b"\n" * PADDING, "u1"))
     out = reader._allocate_output(len(padded), 4)
-    read_lines(padded, len(line), formats.TREC[fn.Qrels].fields, 4, 4, *reader.make_power_tables(), out)
+    read_lines(padded, len(line), formats.TREC["qrels"].fields, 4, 4, *reader.make_power_tables(), out)
     return None if out.counts[2] else float(out.values[0])
 
 

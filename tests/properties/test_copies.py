@@ -93,7 +93,7 @@ EXAMPLES = {
         lambda one: rows(fn.evaluate(one, metrics="ndcg,rr")),
     ),
     "Recommendations": (
-        lambda: fn.Recommendations([[4, 4, 1]], repeated="once"),
+        lambda: fn.Recommendations([[4, 4, 1]], duplicates="first"),
         lambda one: rows(fn.evaluate(fn.Interactions([4], offsets=[0, 1]), one, "p@2")),
     ),
     "Results": (lambda: fn.evaluate(QRELS, RUN, "ndcg,map"), rows),

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from fastndcg.choices import RepeatedItems
+from fastndcg.choices import DuplicateChoice, DuplicateRanks
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.columns import find_usual_roles
+from fastndcg.inputs.duplicates import Duplicates, make_duplicates
 from fastndcg.inputs.ids import IdColumn, split_spans
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import KnownHits, RankedLists
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import (
@@ -31,7 +33,6 @@ from fastndcg.runtime.pickling import Picklable
 from fastndcg.runtime.threads import check_threads, run_all
 
 PADDING = -1
-REPEATED = ("raise", "once")  # what to do with an item that occurs in its row again
 
 
 class Recommended(NamedTuple):
@@ -52,25 +53,26 @@ class Recommendations(Picklable):
     ----------
     items : (n_users, k) int array, or ragged column
         Item ids in rank order. Rows of an array may be padded with -1, or masked.
-    repeated : {'raise', 'once'}
-        What to do with an item that occurs in its row again: raise an error, or keep its rank without a label. A
-        note of the result counts these items.
+    duplicates : {'raise', 'first', 'best', 'sum', 'counted'}, optional
+        What to do with an item that occurs in its row again. See `evaluate`.
+    ranks : {'kept', 'closed'}, optional
+        Whether a dropped item leaves its rank empty. See `evaluate`.
 
     Examples
     --------
     >>> liked = fn.Interactions([4], offsets=[0, 1])
-    >>> result = fn.evaluate(liked, fn.Recommendations([[4, 4, 1]], repeated="once"), "p@2")
+    >>> result = fn.evaluate(liked, fn.Recommendations([[4, 4, 1]], duplicates="first"), "p@2")
     >>> result.mean()
     {'P@2': 0.5}
     """
 
-    __slots__ = ("items", "repeated")
+    __slots__ = ("duplicates", "items")
 
-    def __init__(self, items: Any, *, repeated: RepeatedItems = "raise") -> None:
-        if not isinstance(repeated, str) or repeated not in REPEATED:
-            raise InvalidInputError(f"`repeated` must be {' or '.join(map(repr, REPEATED))}, not {shorten(repeated)}")
+    def __init__(
+        self, items: Any, *, duplicates: DuplicateChoice | None = None, ranks: DuplicateRanks | None = None
+    ) -> None:
         self.items = items
-        self.repeated = repeated
+        self.duplicates = make_duplicates(duplicates, ranks)
 
     @property
     def n_users(self) -> int:
@@ -95,6 +97,23 @@ def read_item_rows(items: Any, name: str = "predictions") -> Recommended:
     array = as_items(items, name, 2)
     n_users, n_columns = array.shape
     return Recommended(array.reshape(-1), read_only(np.arange(n_users + 1, dtype="i8") * n_columns), n_columns)
+
+
+def read_unpadded_items(items: Any, name: str = "predictions") -> tuple[Array, Array]:
+    """Return recommended items in rank order without padding, and the offsets of the users' rows."""
+    rows = read_item_rows(items, name)
+    is_item = rows.items != PADDING
+    is_gap = rows.items < PADDING
+    is_gap[:-1] |= ~is_item[:-1] & is_item[1:]
+    ends = rows.offsets[1:-1]
+    ends = ends[(ends > 0) & (ends < len(is_gap))] - 1
+    is_gap[ends] = rows.items[ends] < PADDING
+    if is_gap.any():
+        place = int(np.argmax(is_gap))
+        user = int(np.searchsorted(rows.offsets, place, side="right")) - 1
+        gap = describe_gap(int(rows.items[place]), user, place - int(rows.offsets[user]))
+        raise InvalidInputError(f"`{name}` must {gap}")
+    return rows.items[is_item], count_before(is_item)[rows.offsets]
 
 
 def refuse_frame(values: Any, name: str) -> None:
@@ -395,7 +414,7 @@ class RankingPartitions(NamedTuple):
 
 
 def match_recommendations(liked: Interactions, recommended: Any, *, once: bool = False) -> RankingPartitions:
-    """Make rankings of the recommended items, user by user, in parts."""
+    """Make rankings of the recommended items, user by user, in parts. With `once`, the first of equal items counts."""
     rows = read_item_rows(recommended)
     if len(rows.offsets) != len(liked.offsets):
         raise InvalidInputError(
@@ -421,7 +440,7 @@ def match_recommendations(liked: Interactions, recommended: Any, *, once: bool =
 
     def notes() -> list[str]:
         total = sum(repeats)
-        return [f"items that stood in their list before, counted once: {total}"] if total else []
+        return [Duplicates("first", "kept").note(total)] if total else []
 
     size = min(max(len(items) // FEW_PARTS, LEAST_PART), PART)
     return RankingPartitions(split_spans(rows.offsets, size), liked.n_users, new_builder, None, notes)
@@ -482,7 +501,7 @@ class _Builder:
         item = self._recommended.items[self._recommended.offsets[user] + place]
         rules = {
             kernels.REPEATED: f"have each item once in a row, but item {item} stands again in place {place} of user "
-            f"{user}. Drop it, or take Recommendations(..., repeated='once')",
+            f"{user}. Drop it, or take duplicates='first'",
             kernels.GAP: describe_gap(item, user, place),
             kernels.UNKNOWN: f"hold items that the matrix has a column for, 0 to {(self._liked.n_items or 0) - 1}, "
             f"but place {place} of user {user} is {item}",

@@ -127,8 +127,8 @@ def _read_lists(recommended: Any) -> tuple[Array, Array, Array]:
         items = read_only(recommended.documents.names()[order].astype("i8"))
         return items, read_only(recommended.offsets[:-1]), np.diff(recommended.offsets).astype("i4")
     if isinstance(recommended, Recommendations):
-        if recommended.repeated != "raise":
-            raise InvalidInputError("`recommended` must have each item once in a row: leave out repeated='once'")
+        if recommended.duplicates is not None:
+            raise InvalidInputError("`recommended` must have each item once in a row. Leave out `duplicates`")
         recommended = recommended.items
     if isinstance(recommended, Model):
         raise InvalidTypeError(

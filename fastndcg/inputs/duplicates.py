@@ -1,0 +1,263 @@
+"""
+Documents that a query of a run has several times: which of their rows count, and at which ranks.
+
+A run of any form is read with all its rows, as a `RepeatedRun`. `Duplicates.apply` then drops rows, or empties their
+places, before the run is joined with judgments. So no reader and no metric has a case for duplicates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from fastndcg.errors import Choice, InvalidInputError, Option, shorten
+from fastndcg.inputs.ids import Groups
+from fastndcg.inputs.join import refuse_nan_scores, tie_keys
+from fastndcg.inputs.table import RepeatedRun, Rows, Run
+from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
+from fastndcg.rankings.filters import count_before
+from fastndcg.rankings.validation import Array, put, read_only
+from fastndcg.runtime.pickling import Picklable
+
+CHOICES = ("raise", "first", "best", "sum", "counted")
+FUSED_CHOICES = CHOICES[:-1]  # of `fuse`, which needs distinct documents
+RANKS = ("kept", "closed")
+NO_ORDER = ("group", "label")  # of tie policies that do not order the rows of a tie group
+NOTES = {
+    ("first", "kept"): "dropped, with their ranks left empty",
+    ("first", "closed"): "dropped, with later ranks closed up",
+    ("sum", "closed"): "their scores added to the first one's",
+    ("counted", "kept"): "each counted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates(Picklable):
+    """
+    What becomes of the rows of a document that its query has again.
+
+    Attributes
+    ----------
+    choice : {'raise', 'first', 'best', 'sum', 'counted'}
+    ranks : {'kept', 'closed'}
+        Whether a dropped row leaves its place empty.
+    """
+
+    choice: str
+    ranks: str
+
+    @property
+    def keeps_first(self) -> bool:
+        """True if lists in rank order keep the first place of each document, and the ranks of all others."""
+        return self.choice in ("first", "best") and self.ranks == "kept"
+
+    def apply(self, run: Run, convention: Convention | None = None) -> Run:
+        """
+        Return a run in which each document counts as this choice says.
+
+        Parameters
+        ----------
+        run : Run
+            As it was read, with all its rows.
+        convention : Convention, optional
+            Whose tie policy orders the rows of equal score. By default the input does.
+        """
+        if convention is not None:
+            refuse_nan_scores(run, convention)
+        if not run.has_repeats():
+            return run
+        rows = _Rows(run, convention)
+        n_repeated = len(run) - rows.n_documents
+        if self.choice == "counted":
+            counted = rows.replace(run.values, self.note(n_repeated))
+            put(counted, is_counted=True)
+            return counted
+        if self.choice == "sum":
+            return rows.take(rows.find_kept(np.arange(len(run))), rows.add_scores(), self.note(n_repeated))
+        kept, values = rows.find_kept(np.arange(len(run))), run.values
+        if self.choice == "first":
+            kept, values = rows.find_first(self.ranks)
+        if self.ranks == "closed":
+            return rows.take(kept, values, self.note(n_repeated))
+        is_empty = np.ones(len(run), bool)
+        is_empty[kept] = False
+        return rows.replace(values, self.note(n_repeated), read_only(is_empty))
+
+    def note(self, n_repeated: int) -> str:
+        """Return the note that counts the rows of documents that their query has again."""
+        what = NOTES["first" if self.choice == "best" else self.choice, self.ranks]
+        return f"documents that their query has again, {what}: {n_repeated}"
+
+
+def make_duplicates(duplicates: Any, ranks: Any, choices: tuple[str, ...] = CHOICES) -> Duplicates | None:
+    """Return the arguments `duplicates` and `ranks` as a choice, None if duplicates are errors."""
+    if duplicates is None and ranks is None:
+        return None
+    for name, value, known in (("duplicates", duplicates, choices), ("ranks", ranks, RANKS)):
+        if value is not None and (not isinstance(value, str) or value not in known):
+            *others, last = map(repr, known)
+            raise InvalidInputError(f"`{name}` must be {', '.join(others)} or {last}, not {shorten(value)}")
+    if duplicates in ("first", "best"):
+        return Duplicates(duplicates, ranks or "kept")
+    if ranks is not None and (duplicates != "sum" or ranks == "kept"):
+        raise InvalidInputError(
+            f"`ranks` must be left out, as duplicates={shorten(duplicates or 'raise')} drops no row that could leave "
+            "its rank empty. Leave it out, or take ",
+            Option("duplicates", "'first'"),
+        )
+    if duplicates in (None, "raise"):
+        return None
+    return Duplicates(duplicates, "closed" if duplicates == "sum" else "kept")
+
+
+class _Rows:
+    """The rows of a run: to which document of which query they belong, and how they rank."""
+
+    def __init__(self, run: Run, convention: Convention | None) -> None:
+        self.run = run
+        self.convention = convention
+        self.queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
+        codes, firsts = run.documents.factorize()
+        self.documents = np.unique(self.queries * len(firsts) + codes, return_inverse=True)[1]
+        self.n_documents = int(self.documents.max()) + 1
+        is_single = convention is not None and convention.score_dtype == "float32"
+        with np.errstate(over="ignore"):
+            self.scores = run.values.astype("f4") if is_single else run.values
+        self.levels = np.unique(self.scores, return_inverse=True)[1]
+        self.levels[np.isnan(self.scores)] = -1  # below all others
+        self.keys: Array | None = None
+        if convention is not None and TIES[convention.ties].orders == "id":
+            self.keys = _order_ids(run)
+
+    def find_kept(self, places: Array) -> Array:
+        """Return the row of each document with the highest score, of equal ones the lowest place."""
+        order = np.lexsort((places, -self.levels, self.documents))
+        return np.sort(order[np.diff(self.documents[order], prepend=-1) != 0])
+
+    def find_first(self, ranks: str) -> tuple[Array, Array]:
+        """Return the row of each document that ranks first, and all scores, by which its other rows rank below it."""
+        rows = np.arange(len(self.run))
+        policy = TIES["input"] if self.convention is None else TIES[self.convention.ties]
+        if policy.orders not in NO_ORDER:
+            places = policy.choose(input=rows, id=self.keys)
+            return self.find_kept(-places if policy.falls else places), self.run.values
+        kept = self.find_kept(rows)
+        highest = np.empty(self.n_documents, "i8")
+        highest[self.documents[kept]] = self.levels[kept]
+        is_live = self.levels == highest[self.documents]
+        n_live = np.bincount(self.documents, is_live).astype("i8")
+        is_open = is_live & (n_live[self.documents] > 1)  # which row is first depends on the order of a tie group
+        if not is_open.any():
+            return kept, self.run.values
+        groups = self._number_tie_groups(self.levels)
+        if ranks == "closed":
+            if policy.orders == "group":  # documents of a tie group with as many rows each are exchangeable
+                counts = n_live[self.documents]
+                most = _find_highest(groups, np.where(is_live, counts, 0))
+                fewest = -_find_highest(groups, np.where(is_live, -counts, -len(rows)))
+                self._refuse_order(is_open & (fewest < most)[groups], groups)
+            return kept, self.run.values
+        is_alone = _find_highest(groups, self.documents) == -_find_highest(groups, -self.documents)
+        self._refuse_order(is_open & ~is_alone[groups], groups)
+        is_next = is_open
+        is_next[kept] = False
+        return kept, self._lower(is_next, groups)
+
+    def _lower(self, is_next: Array, groups: Array) -> Array:
+        """Return scores in which some rows, which tie with a row of their document alone, are next below it."""
+        scores = self.scores.copy()
+        with np.errstate(over="ignore", under="ignore"):
+            scores[is_next] = np.nextafter(scores[is_next], scores.dtype.type(-np.inf))
+        levels = np.unique(scores, return_inverse=True)[1]
+        levels[np.isnan(scores)] = -1
+        lower = self._number_tie_groups(levels)
+        n_all, n_lowered = np.bincount(lower), np.bincount(lower, is_next)
+        has_room = (scores != self.scores) & (n_all == n_lowered)[lower]
+        self._refuse_order(is_next & ~has_room, groups)  # of two scores that are neighbours in their dtype
+        values: Array = np.where(is_next, scores, self.run.values)
+        return values.astype(self.run.values.dtype, copy=False)
+
+    def _number_tie_groups(self, levels: Array) -> Array:
+        """Return a number for each row, equal for rows of equal score of a query."""
+        return np.asarray(np.unique(self.queries * (int(levels.max()) + 2) + levels + 1, return_inverse=True)[1])
+
+    def add_scores(self) -> Array:
+        """Return the sum of each document's scores in all its rows. Equal scores in another order have the same sum."""
+        is_again = np.bincount(self.documents)[self.documents] > 1
+        best = Option("duplicates", "'best'")
+        self.run.refuse(
+            is_again & (self.run.values < 0), "be 0 or more to be added up", "Rescale the scores, or take ", best
+        )
+        scores = self.run.values.astype("f8")
+        order = np.lexsort((scores, self.documents))
+        starts = np.flatnonzero(np.diff(self.documents[order], prepend=-1) != 0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            sums = np.add.reduceat(scores[order], starts)[self.documents]
+        self.run.refuse(
+            np.isnan(sums) & ~np.isnan(scores), "have a sum with the document's other scores",
+            "Take finite scores, or ", best,
+        )  # fmt: skip
+        return sums
+
+    def _refuse_order(self, offenders: Array, groups: Array) -> None:
+        """Raise for a document whose first row the tie policy leaves open."""
+        if offenders.any():
+            self._refuse_row(int(np.argmax(offenders)), groups)
+
+    def _refuse_row(self, row: int, groups: Array) -> NoReturn:
+        run = self.run
+        ties = "average" if self.convention is None else self.convention.ties
+        others = np.flatnonzero((groups == groups[row]) & (self.documents != self.documents[row]))
+        beside = f" and ties with {run.describe(int(others[0]))}" if len(others) else ""
+        raise InvalidInputError(
+            run.source.place(run.input_row(row)),
+            f": {run.describe(row)} occurs several times with the score {run.values[row]!s}{beside}, so that its first "
+            f"place has no exact expectation under ties={shorten(ties)}. Take ",
+            Option("duplicates", "'best'"),
+            ", which gives the document its score, or ",
+            Choice("ties", ["input"]),
+        )
+
+    def take(self, rows: Array, values: Array, note: str) -> RepeatedRun:
+        """Return a run of some rows."""
+        run = self.run
+        is_kept = np.zeros(len(run), bool)
+        is_kept[rows] = True
+        groups = Groups(count_before(is_kept)[run.offsets], None, run.offsets[:-1])
+        source = run.source.select(run.input_row(rows))._replace(notes=(*run.source.notes, note))
+        return _make_run(Rows(run.queries, groups, run.documents.take(rows), values[rows]), source)
+
+    def replace(self, values: Array, note: str, is_empty: Array | None = None) -> RepeatedRun:
+        """Return a run of all rows, of which some are empty places."""
+        run = self.run
+        source = run.source.select(run.input_row(np.arange(len(run))))
+        rows = Rows(run.queries, Groups(run.offsets, None, run.offsets[:-1]), run.documents, read_only(values))
+        new = _make_run(rows, source._replace(notes=(*source.notes, note)))
+        put(new, is_empty=is_empty, keys=self.keys)
+        return new
+
+
+def _make_run(rows: Rows, source: Any) -> RepeatedRun:
+    run = RepeatedRun.__new__(RepeatedRun)
+    run._fill(rows, source)
+    return run
+
+
+def _find_highest(groups: Array, values: Array) -> Array:
+    """Return the highest value of each group."""
+    highest = np.full(int(groups.max()) + 1, np.iinfo("i8").min)
+    np.maximum.at(highest, groups, values)
+    return highest
+
+
+def _order_ids(run: Run) -> Array:
+    """Return different numbers that order rows of equal score by id, and rows of one document as they come."""
+    keys = tie_keys(run, None)
+    if run.documents.are_texts:
+        return keys
+    ordered = np.empty(len(keys), "i8")
+    ordered[np.lexsort((np.arange(len(keys)), keys))] = np.arange(len(keys))
+    return ordered

@@ -1,0 +1,403 @@
+"""Documents that a query of a run has several times: what counts of them, in every form of runs."""
+
+import json
+import math
+from collections import Counter, defaultdict
+from itertools import groupby, permutations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.cli import main
+
+METRICS = "ndcg@3, map, rr, p@3, recall@3, f1, err, rbp, success@2, bpref, Judged@3, num_ret"
+QRELS = {"q1": {"a": 2, "b": 0, "c": 1, "x": 1}, "q2": {"a": 1}}
+RANKED = {"q1": ["a", "a", "c", "z", "c", "b"], "q2": ["z", "a", "a"]}
+AGAIN = "documents that their query has again, "
+PLAIN = [(choice, ranks) for choice in ("first", "best") for ranks in ("kept", "closed")] + [("counted", None)]
+
+
+def empty(number):
+    """Return the id of a place without a document."""
+    return f"empty {number}"
+
+
+def settle_best(rows, ranks):
+    """Return {document: score} with the best score of each document, and empty places for its other rows."""
+    best = {}
+    for number, (document, score) in enumerate(rows):
+        if document not in best or score > best[document][0]:
+            best[document] = score, number
+    kept = {number: document for document, (_, number) in best.items()}
+    return {kept.get(n, empty(n)): score for n, (_, score) in enumerate(rows) if ranks == "kept" or n in kept}
+
+
+def settle_list(documents, ranks):
+    """Return the ids of a list in rank order, where each document has its first place, and empty places."""
+    seen = set()
+    settled = []
+    for number, document in enumerate(documents):
+        if document not in seen or ranks == "kept":
+            settled.append(empty(number) if document in seen else document)
+        seen.add(document)
+    return settled
+
+
+def settle_sum(rows):
+    """Return {document: score} with the sum of each document's scores."""
+    scores = defaultdict(list)
+    for document, score in rows:
+        scores[document].append(score)
+    return {document: math.fsum(sorted(own)) for document, own in scores.items()}
+
+
+def list_orders(rows):
+    """Yield the documents in rank order, for each order of equal scores."""
+    ordered = sorted(rows, key=lambda row: -row[1])
+    groups = [list(own) for _, own in groupby(ordered, key=lambda row: row[1])]
+    for order in product(*(permutations(group) for group in groups)):
+        yield [document for group in order for document, _ in group]
+
+
+def evaluate_rows(rows, choice, ranks, metrics, **options):
+    """Evaluate rows (document, score) of one query."""
+    records = [("q", document, score) for document, score in rows]
+    return fn.evaluate({"q": LABELS}, records, metrics, duplicates=choice, ranks=ranks, **options).values[0]
+
+
+LABELS = {"a": 2, "b": 0, "c": 1, "e": 3}
+FALLING = ("input_reversed", "id_descending")
+FEW = settings(deadline=None, max_examples=40)
+ROWS = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0])), min_size=1, max_size=6)
+
+
+@FEW
+@given(rows=ROWS, ranks=st.sampled_from(["kept", "closed"]))
+def test_best_equals_a_dict_of_best_scores(rows, ranks):
+    """The best score counts, and other rows are empty places or absent, under every tie policy without ids."""
+    wanted = fn.evaluate({"q": LABELS}, {"q": settle_best(rows, ranks)}, METRICS)
+    np.testing.assert_allclose(evaluate_rows(rows, "best", ranks, METRICS), wanted.values[0], rtol=1e-13)
+    for ties in ("best", "worst", "input"):
+        convention = fn.conventions["default"].replace(ties=ties)
+        wanted = fn.evaluate({"q": LABELS}, {"q": settle_best(rows, ranks)}, "ndcg@3, map", convention=convention)
+        values = evaluate_rows(rows, "best", ranks, "ndcg@3, map", convention=convention)
+        np.testing.assert_allclose(values, wanted.values[0], rtol=1e-13)
+
+
+@FEW
+@given(rows=ROWS, ranks=st.sampled_from(["kept", "closed"]))
+def test_first_is_the_mean_over_all_orders_of_rows(rows, ranks):
+    """The first place is exact in expectation over the orders of rows of equal score, or refused with the reason."""
+    orders = [settle_list(order, ranks) for order in list_orders(rows)]
+    truth = {str(number): LABELS for number in range(len(orders))}
+    lists = {str(number): order for number, order in enumerate(orders)}
+    wanted = fn.evaluate(truth, lists, METRICS).values.mean(axis=0)
+    if is_open(rows, ranks):
+        with pytest.raises(fn.InvalidInputError, match="its first place has no exact expectation under ties='average'"):
+            evaluate_rows(rows, "first", ranks, METRICS)
+    else:
+        np.testing.assert_allclose(evaluate_rows(rows, "first", ranks, METRICS), wanted, rtol=1e-12)
+
+
+def is_open(rows, ranks):
+    """Return True if the ordinary mean over a tie group is not that over the first places of its documents."""
+    seen = set()
+    for _, own in groupby(sorted(rows, key=lambda row: -row[1]), key=lambda row: row[1]):
+        documents = [document for document, _ in own]
+        counts = Counter(document for document in documents if document not in seen)
+        is_alone = len(set(documents)) == 1
+        if max(counts.values(), default=0) > 1 and (
+            (ranks == "kept" and not is_alone) or (ranks == "closed" and len(set(counts.values())) > 1)
+        ):
+            return True
+        seen |= set(documents)
+    return False
+
+
+@FEW
+@given(rows=ROWS, ranks=st.sampled_from(["kept", "closed"]), numbers=st.booleans())
+def test_first_under_an_order_of_ties(rows, ranks, numbers):
+    """Tie policies that order rows have one first place, for ids that are texts or numbers."""
+    ids = {letter: number if numbers else letter for number, letter in enumerate("abcde")}
+    records = [("q", ids[document], score) for document, score in rows]
+    labels = {ids[document]: label for document, label in LABELS.items()}
+    for ties in ("input", "input_reversed", "id_ascending", "id_descending"):
+        is_by_id = ties.startswith("id")
+        order = sorted(enumerate(rows), key=lambda row: row[1][0] if is_by_id else row[0], reverse=ties in FALLING)
+        ranked = [document for _, (document, _) in sorted(order, key=lambda row: -row[1][1])]
+        wanted = fn.evaluate({"q": LABELS}, {"q": settle_list(ranked, ranks)}, METRICS).values[0]
+        convention = fn.conventions["default"].replace(ties=ties)
+
+        result = fn.evaluate({"q": labels}, records, METRICS, duplicates="first", ranks=ranks, convention=convention)
+
+        np.testing.assert_allclose(result.values[0], wanted, rtol=1e-13)
+
+
+@FEW
+@given(rows=ROWS, data=st.data())
+def test_sum_adds_scores_up(rows, data):
+    """A document has the sum of its scores, whatever the order of its rows."""
+    wanted = fn.evaluate({"q": LABELS}, {"q": settle_sum(rows)}, METRICS).values[0]
+    for order in (rows, data.draw(st.permutations(rows))):
+        np.testing.assert_allclose(evaluate_rows(order, "sum", None, METRICS), wanted, rtol=1e-13)
+
+
+def test_sums_of_the_same_scores_tie():
+    """0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in floating point, and tie here."""
+    rows = [("a", 0.1), ("a", 0.2), ("a", 0.3), ("c", 0.3), ("c", 0.2), ("c", 0.1)]
+    assert evaluate_rows(rows, "sum", None, "rr(rel=2)").tolist() == [(1 + 1 / 2) / 2]
+
+
+@FEW
+@given(rows=ROWS)
+def test_counted_rows_are_documents_of_the_same_label(rows):
+    """Each row counts as a document of its own, against the judgments as they are: values equal the reference's."""
+    assume(len({document for document, _ in rows}) < len(rows))
+    metrics = "ndcg@3, ndcg, nDCG(rel=2), Rndcg, map, rr, p@3, recall@3, f1, err, rbp, success@2, Judged@3, AUC, Rprec"
+    records = [("q", document, score) for document, score in rows]
+    slow = fn.reference.evaluate({"q": LABELS}, records, metrics, duplicates="counted").values[0]
+    np.testing.assert_allclose(evaluate_rows(rows, "counted", None, metrics), slow, rtol=1e-12)
+    labels = [LABELS.get(document, 0) for document, _ in rows]
+    dcg = evaluate_rows(rows, "counted", None, "dcg")
+    np.testing.assert_allclose(dcg, fn.evaluate([labels], [[score for _, score in rows]], "dcg").values[0], rtol=1e-13)
+
+
+def test_counted_values_may_exceed_1():
+    """nDCG, AP and recall of a document that counts twice are those by hand, also in an explanation."""
+    ideal = 1 + 1 / math.log2(3)
+    result = fn.evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "a", "b"]}, "ndcg@3, map, recall@3", duplicates="counted")
+    assert result.values[0] == pytest.approx([(ideal + 1 / 2) / ideal, 3 / 2, 3 / 2], rel=1e-15)
+    explanation = fn.explain({"q": {"a": 1, "b": 1}}, {"q": ["a", "a", "b"]}, "ndcg@3", duplicates="counted")
+    assert explanation.value == result["ndcg@3"][0]
+    assert [line.document for line in explanation.ranking] == ["a", "a", "b"]
+    for metric in ("Q", "nERR", "Compat", "bpref", "G"):
+        with pytest.raises(fn.InvalidInputError, match=f"once in a query for {metric}.*Take duplicates='first'"):
+            fn.evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "a", "b"]}, metric, duplicates="counted")
+
+
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory):
+    """Return the same run in every form, with a document several times in a query."""
+    folder = tmp_path_factory.mktemp("runs")
+    records = [(query, document, -float(rank)) for query, ids in RANKED.items() for rank, document in enumerate(ids, 1)]
+    frame = pd.DataFrame(records, columns=["query", "document", "score"])
+    lists = pd.DataFrame({"query": list(RANKED), "document": list(RANKED.values())})
+    ranks = frame.assign(rank=(-frame["score"]).astype(int)).drop(columns="score")
+    frame.to_csv(folder / "run.csv", index=False)
+    frame.assign(score=frame["score"] / 4).to_csv(folder / "bare.tsv", index=False, header=False, sep="\t")
+    ranks.to_csv(folder / "ranks.csv", index=False)
+    (folder / "msmarco.tsv").write_text("".join(f"{q}\t{d}\t{int(-s)}\n" for q, d, s in records))
+    (folder / "run.trec").write_text("".join(f"{q} Q0 {d} 0 {s} x\n" for q, d, s in records))
+    lines = [json.dumps(dict(zip(("query", "document", "score"), row, strict=True))) for row in records]
+    (folder / "run.jsonl").write_text("\n".join(lines))
+    (folder / "lists.json").write_text(json.dumps(RANKED))
+    frame.to_parquet(folder / "run.parquet")
+    lists.to_parquet(folder / "lists.parquet")
+    frame.to_feather(folder / "run.arrow")
+    paths = {path.name: path for path in folder.iterdir()}
+    objects = {
+        "lists": RANKED, "records": records, "iterator": records, "frame": frame, "ranks": ranks,
+        "rows of lists": lists,
+        "columns": {name: frame[name].tolist() for name in frame},
+        "dicts": [dict(zip(("query", "document", "score"), row, strict=True)) for row in records],
+    }  # fmt: skip
+    return objects | paths
+
+
+NAMES = [
+    "lists", "records", "iterator", "frame", "ranks", "rows of lists", "columns", "dicts", "run.csv", "bare.tsv",
+    "ranks.csv", "msmarco.tsv", "run.trec", "run.jsonl", "lists.json", "run.parquet", "lists.parquet", "run.arrow",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_form_of_a_run(forms, name):
+    """All forms give the values of the same lists, with a note, and an error that names the option."""
+    assert set(forms) == set(NAMES)
+    for choice, ranks in PLAIN:
+        metrics = METRICS.replace("bpref, ", "") if choice == "counted" else METRICS
+        run = iter(forms[name]) if name == "iterator" else forms[name]
+        result = fn.evaluate(QRELS, run, metrics, duplicates=choice, ranks=ranks)
+        if choice == "counted":
+            wanted = fn.evaluate(QRELS, RANKED, metrics, duplicates=choice)
+        else:
+            wanted = fn.evaluate(QRELS, {q: settle_list(ids, ranks) for q, ids in RANKED.items()}, metrics)
+        np.testing.assert_array_equal(result.values, wanted.values)
+        assert [note.startswith(AGAIN) and note.endswith(": 3") for note in result.notes] == [True]
+    with pytest.raises(
+        fn.InvalidInputError, match=r"document '?a'? of query '?q1'?.*or evaluate with duplicates='first'$"
+    ):
+        fn.evaluate(QRELS, forms[name], "rr")
+
+
+def test_judgments_and_lists_in_one_table():
+    """A table with a row for each query, relevant and retrieved ids, and lists by position, may have ids again."""
+    table = pd.DataFrame({"relevant": [["a", "c"]], "retrieved": [["a", "a", "c"]]})
+    assert fn.evaluate(table, metrics="recall@2", duplicates="first").mean() == {"R@2": 1 / 2}
+    assert fn.evaluate([["a", "c"]], [["a", "a", "c"]], "recall@2", duplicates="best").mean() == {"R@2": 1 / 2}
+    assert fn.evaluate([[1, 3]], [[1, 1, 3]], "recall@2", duplicates="first").mean() == {"R@2": 1 / 2}
+    with pytest.raises(fn.InvalidInputError, match=r"judgments|qrels|once in a query"):
+        fn.evaluate({"q": ["a", "a"]}, {"q": ["a"]}, "rr", duplicates="first")
+
+
+@pytest.mark.parametrize(("choice", "ranks"), PLAIN)
+def test_recommended_items(choice, ranks):
+    """Items by number have the values of the same lists of ids, padded, ragged or wrapped."""
+    liked = fn.Interactions([2, 0, 1, 5], offsets=[0, 2, 3, 4])
+    rows = [[2, 2, 1, 0], [1, 0, 1, -1], [-1, -1, -1, -1]]
+    metrics = "ndcg@3, map, rr, p@3, recall@3, dcg"
+    ids = {f"u{user}": [str(item) for item in row if item >= 0] for user, row in enumerate(rows)}
+    truth = {"u0": ["2", "0"], "u1": ["1"], "u2": ["5"]}
+    wanted = fn.evaluate(truth, ids, metrics, duplicates=choice, ranks=ranks)
+    for given_rows in (rows, np.array(rows, "i4")):
+        result = fn.evaluate(liked, given_rows, metrics, duplicates=choice, ranks=ranks)
+        np.testing.assert_allclose(result.values, wanted.values, rtol=1e-14)
+        assert result.notes == wanted.notes
+    wrapped = fn.Recommendations(rows, duplicates=choice, ranks=ranks)
+    np.testing.assert_allclose(fn.evaluate(liked, wrapped, metrics).values, wanted.values, rtol=1e-14)
+    with pytest.raises(fn.InvalidInputError, match="`duplicates` is given twice"):
+        fn.evaluate(liked, wrapped, metrics, duplicates="best")
+    with pytest.raises(fn.InvalidInputError, match=r"must hold items of 0 or more.*place 0 of user 1 is -1"):
+        fn.evaluate(liked, [[2, 2], [-1, 1], [0, 1]], "rr", duplicates="counted")
+
+
+def test_compare_explain_and_evaluators():
+    """Named runs, an explanation and an evaluator take the same arguments."""
+    runs = {"twice": RANKED, "once": {q: list(dict.fromkeys(ids)) for q, ids in RANKED.items()}}
+    comparison = fn.compare(QRELS, runs, "ndcg@3", duplicates="first", ranks="closed")
+    assert comparison.rows[1].difference == 0
+    assert any(note.startswith(f"twice: {AGAIN}dropped, with later ranks closed up: 3") for note in comparison.notes)
+    evaluator = fn.Evaluator(QRELS, "p@3", duplicates="first")
+    assert evaluator.evaluate(RANKED)["p@3"].tolist() == [2 / 3, 1 / 3]
+    explanation = fn.explain(QRELS, RANKED, "p@3", query="q1", duplicates="first", against="trec_eval")
+    assert [line.document for line in explanation.ranking][:3] == ["a", "a (again)", "c"]
+    assert [line.label for line in explanation.ranking][:3] == [2, None, 1]
+    with pytest.raises(fn.InvalidInputError, match="`duplicates` must be left out if all systems are Results"):
+        fn.compare({"a": comparison.results["once"], "b": comparison.results["once"]}, duplicates="first")
+
+
+def test_fused_runs():
+    """A run's repeated document counts once in a fusion, and the note names the run."""
+    other = {"q1": ["b", "a"], "q2": ["a"]}
+    wanted = fn.fuse({"x": {q: list(dict.fromkeys(ids)) for q, ids in RANKED.items()}, "y": other})
+    fused = fn.fuse({"x": RANKED, "y": other}, duplicates="first")
+    assert fused.to_dict() == wanted.to_dict()
+    assert fused.notes == fused.top(1).notes == (f"x: {AGAIN}dropped, with later ranks closed up: 3",)
+    items = [[4, 4, 2]], fn.Recommendations([[2, 2]], duplicates="best", ranks="closed")
+    assert fn.fuse([np.array(items[0]), items[1]], duplicates="first").to_dict().keys() == {0}
+    with pytest.raises(fn.InvalidInputError, match="'raise', 'first', 'best' or 'sum', not 'counted'"):
+        fn.fuse({"x": RANKED, "y": other}, duplicates="counted")
+
+
+REFUSED = {
+    "an unknown choice": ({"duplicates": "last"}, "`duplicates` must be 'raise', 'first', .* or 'counted', not 'last'"),
+    "unknown ranks": ({"duplicates": "first", "ranks": "open"}, "`ranks` must be 'kept' or 'closed', not 'open'"),
+    "ranks alone": ({"ranks": "kept"}, "`ranks` must be left out, as duplicates='raise' drops no row"),
+    "ranks of counted rows": ({"duplicates": "counted", "ranks": "closed"}, "duplicates='counted' drops no row"),
+    "ranks of sums": ({"duplicates": "sum", "ranks": "kept"}, "duplicates='sum' drops no row"),
+    "sums of ranks": (
+        {"duplicates": "sum"},
+        "document a of query q1 must be 0 or more to be added up, but",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_arguments(name):
+    """Arguments without a meaning raise an error."""
+    options, message = REFUSED[name]
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.evaluate(QRELS, RANKED, "rr", **options)
+
+
+def test_refused_inputs():
+    """Inputs in which each document stands once, and labels beside scores, refuse the argument."""
+    scored = pd.DataFrame({"query": ["q"], "document": ["a"], "label": [1], "score": [0.5]})
+    model = fn.Embeddings([[1.0]], [[2.0], [3.0]])
+    matrix = np.array([[0.5, 0.1]])
+    liked = fn.Interactions([1], offsets=[0, 1])
+    for arguments in (([[1, 0]], [[2, 1]]), (scored, None), (liked, model), (liked, matrix)):
+        with pytest.raises(
+            fn.InvalidInputError, match="`duplicates` can only be used with a run of documents with ids"
+        ):
+            fn.evaluate(*arguments, "rr", duplicates="first")
+
+
+def test_scores_without_a_number():
+    """NaN scores raise an error with their place, or are last, also in rows that would be dropped."""
+    rows = [("q", "a", 0.5), ("q", "a", math.nan), ("q", "b", 0.7)]
+    with pytest.raises(fn.InvalidInputError, match="row 1: score of document a of query q must not be NaN"):
+        fn.evaluate({"q": {"a": 1}}, rows, "rr", duplicates="first")
+    convention = fn.conventions["default"].replace(nan_scores="last")
+    for choice in ("first", "best"):
+        result = fn.evaluate({"q": {"a": 1}}, rows, "rr, num_ret", duplicates=choice, convention=convention)
+        assert result.values.tolist() == [[1 / 2, 3]]
+    rows = [("q", "a", math.inf), ("q", "a", math.inf), ("q", "b", 0.7)]
+    assert fn.evaluate({"q": {"b": 1}}, rows, "rr", duplicates="sum").values.tolist() == [[1 / 2]]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_neighbouring_scores(dtype):
+    """A document twice at one score stays above the next document, unless the scores are neighbours in their dtype."""
+    high = np.array(0.5, dtype)
+    for low, wanted in ((np.array(0.25, dtype), 1 / 3), (np.nextafter(high, np.array(0, dtype)), None)):
+        frame = pd.DataFrame({"query": "q", "document": ["a", "a", "b"], "score": np.array([high, high, low], dtype)})
+        if wanted is None:
+            with pytest.raises(fn.InvalidInputError, match="document a of query q occurs several times"):
+                fn.evaluate({"q": {"b": 1}}, frame, "rr", duplicates="first")
+        else:
+            assert fn.evaluate({"q": {"b": 1}}, frame, "rr", duplicates="first").values.tolist() == [[wanted]]
+
+
+def test_single_precision_ties():
+    """Under a convention that compares float32 scores, rows that differ beyond it tie."""
+    close = 0.5 + 2.0**-40
+    rows = [("q", "b", 0.5), ("q", "a", close), ("q", "b", 0.4), ("q", "a", 0.4)]
+    for convention, wanted in (("trec_eval_9", 1.0), ("default", 1 / 2)):
+        result = fn.evaluate({"q": {"b": 1}}, rows, "rr", duplicates="first", convention=convention)
+        assert result.values.tolist() == [[wanted]]
+
+
+def test_runs_without_duplicates_are_unchanged():
+    """The argument changes nothing, and adds no note, where each document stands once."""
+    run = {"q1": {"a": 0.5, "b": 0.5, "c": 0.1}, "q2": {"a": 1}}
+    wanted = fn.evaluate(QRELS, run, METRICS)
+    for choice, ranks in [*PLAIN, ("sum", None)]:
+        result = fn.evaluate(QRELS, run, METRICS, duplicates=choice, ranks=ranks)
+        np.testing.assert_array_equal(result.values, wanted.values)
+        assert result.notes == ()
+
+
+def test_command_line(tmp_path, capsys):
+    """The commands take the same choices, and their errors name the option."""
+    qrels, run, other = (tmp_path / name for name in ("qrels", "x.run", "y.run"))
+    qrels.write_text("q 0 a 1\nq 0 b 1\n")
+    run.write_text("q Q0 a 1 3 x\nq Q0 a 2 2 x\nq Q0 b 3 1 x\n")
+    other.write_text("q Q0 b 1 3 y\n")
+    assert main(["evaluate", str(qrels), str(run), "-m", "recall@2"]) == 2
+    assert "is in lines 1 and 2. Keep one of them, or evaluate with --duplicates first" in capsys.readouterr().err
+    trec = ["--convention", "trec_eval"]
+    for options, recall in (
+        (["first"], 0.5),
+        (["best", "--ranks", "closed"], 1.0),
+        (["counted", "-M", "1", *trec], 0.5),
+    ):
+        assert main(["evaluate", str(qrels), str(run), "-m", "recall@2", "--json", "--duplicates", *options]) == 0
+        assert json.loads(capsys.readouterr().out)["runs"][0]["mean"] == {"R@2": recall}
+    strings = ["-m", "relstring", "-q", "--format", "trec", "--convention", "trec_eval", "--duplicates", "first"]
+    assert main(["evaluate", str(qrels), str(run), *strings]) == 0
+    assert "'1-1'" in capsys.readouterr().out
+    assert main(["explain", str(qrels), str(run), "q", "-m", "p@3", "--duplicates", "first"]) == 0
+    assert "a (again)" in capsys.readouterr().out
+    assert main(["compare", str(qrels), str(run), str(other), "-m", "p@3", "--duplicates", "first"]) == 0
+    assert "ranks left empty: 1" in capsys.readouterr().out
+    assert main(
+        ["gate", str(qrels), str(run), "--baseline", str(other), "-m", "p@3", "--duplicates", "first"]
+    ) in range(4)
+    capsys.readouterr()
+    assert main(["fuse", str(run), str(other), "--duplicates", "sum"]) == 0
+    assert "x: documents that their query has again, their scores added" in capsys.readouterr().err
