@@ -178,14 +178,12 @@ FORMULAS: dict[str, tuple[str, ...]] = {
     "serendipity": (
         r"\mathrm{serendipity@}k = \frac{1}{k} \sum_{r=1}^{k} \mathrm{liked}_r \cdot (1 - \mathrm{popular}_r)",
     ),
-    "span_iou": (
-        r"\mathrm{span\ IoU@}k = \frac{|\mathrm{cov}_k \cap \mathrm{gold}|}{|\mathrm{cov}_k \cup \mathrm{gold}|}",
-    ),
+    "span_iou": (r"\mathrm{span\ IoU@}k = \frac{|K_k \cap W|}{|K_k \cup W|}",),
     "span_ndcg": (
         r"\mathrm{span\ nDCG@}k = \frac{\sum_{r=1}^{k} \nu_r / \log_2(r + 1)}{\sum_{r=1}^{k} \nu^*_r / \log_2(r + 1)}",
     ),
-    "span_precision": (r"\mathrm{span\ precision@}k = \frac{|\mathrm{cov}_k \cap \mathrm{gold}|}{|\mathrm{cov}_k|}",),
-    "span_recall": (r"\mathrm{span\ recall@}k = \frac{|\mathrm{cov}_k \cap \mathrm{gold}|}{|\mathrm{gold}|}",),
+    "span_precision": (r"\mathrm{span\ precision@}k = \frac{|K_k \cap W|}{|K_k|}",),
+    "span_recall": (r"\mathrm{span\ recall@}k = \frac{|K_k \cap W|}{|W|}",),
     "spearman": (
         r"\mathrm{spearman} = \frac{\sum_j (r_j - \bar{r}) \cdot (r'_j - \bar{r})}{\sqrt{\sum_j (r_j - \bar{r})^2 "
         r"\cdot \sum_j (r'_j - \bar{r})^2}}",
