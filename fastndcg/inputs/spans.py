@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.columns import ColumnNames
+from fastndcg.inputs.columns import SPAN_NAMES, ColumnNames
 from fastndcg.inputs.dicts import snapshot
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, group, make_comparable
@@ -173,6 +173,11 @@ def read_spans(value: Any, name: str, columns: Any) -> Spans:
 
 class SpanFrame(Frame):
     """The columns of a frame by role, of which some are for spans alone."""
+
+    def _choose_roles(self) -> None:
+        super()._choose_roles()
+        of_spans = {role: tuple(self.given.find(role, self._names)) for role in SPAN_NAMES}
+        self.candidates = {**self.candidates, **of_spans}
 
     def _list_roles(self) -> list[str]:
         return ["query", "document", "start", "end", "weight", "rank", "score"]
