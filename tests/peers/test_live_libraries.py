@@ -239,7 +239,8 @@ LIVE = [
     Live(CATBOOST, "catboost", "CatBoost", 1e-6, 1e-6),
 ]  # fmt: skip
 CASES = [
-    pytest.param(live, theirs, ours, *more, *(live.convention, {})[len(more):], id=f"{live.convention}-{theirs}-{ours}")
+    pytest.param(live, theirs, ours, *more, *(live.convention, {})[len(more):],
+                 id=f"{live.convention}-{theirs[0] if isinstance(theirs, tuple) else theirs}-{ours}")
     for live in LIVE for theirs, ours, *more in live.table
 ]  # fmt: skip
 
