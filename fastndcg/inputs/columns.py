@@ -154,7 +154,7 @@ def _find_all(
     is_alone: bool | None, retrieved: str | None,
 ) -> Mapping[str, tuple[str, ...]]:  # fmt: skip
     known = ColumnNames(dict(given), side, must_exist, beside, is_alone, retrieved)
-    found = {role: tuple(known.find(role, names)) for role in (*ROLES, "retrieved")}
+    found = {role: tuple(known.find(role, names)) for role in (*ROLES, "retrieved", *SPAN_NAMES)}
     if not found["document"] and side:
         found["document"] = tuple(known.find("relevant" if side == "truth" else "retrieved", names))
     if retrieved is not None:
