@@ -124,8 +124,8 @@ def test_help_and_notebooks_show_metrics_and_conventions():
 
 
 def test_choices_are_those_of_the_registries():
+    from fastndcg.inputs import duplicates
     from fastndcg.inputs.formats import FORMATS_BY_NAME
-    from fastndcg.inputs.recommendations.interactions import REPEATED
     from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.metrics.families import AGGREGATES
@@ -144,7 +144,9 @@ def test_choices_are_those_of_the_registries():
     assert get_args(choices.AggregateName) == tuple(AGGREGATES)
     assert get_args(choices.PlotKind) == tuple(PLOTS)
     assert get_args(choices.MissingTruth) == MISSING_TRUTH
-    assert get_args(choices.RepeatedItems) == REPEATED
+    assert get_args(choices.DuplicateChoice) == duplicates.CHOICES
+    assert get_args(choices.FusedDuplicateChoice) == duplicates.FUSED_CHOICES
+    assert get_args(choices.DuplicateRanks) == duplicates.RANKS
     assert set(get_args(choices.MetricFamily)) == {*FAMILIES, "custom"}
     assert set(get_args(choices.ConventionKind)) == set(KINDS.values())
 

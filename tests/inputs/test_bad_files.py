@@ -100,8 +100,7 @@ BAD_DICTS = {
         "ids of documents are texts in the qrels, such as '7', but whole numbers in the run, such as 7. "
         "As texts, 1 would be the same: make them texts"),
     "no dict of dicts": ({"q1": {"d1": 1}, "q2": 3}, ONE,
-        "`qrels` must map queries to dicts, but 'q2' maps to 3. Give each query's judgments as {document: label}, "
-        "such as dict.fromkeys(ids, 1), or fn.Interactions where items are whole numbers"),
+        "`qrels` must map queries to dicts, but 'q2' maps to 3"),
     "None as label": ({"q1": {"d1": None}}, ONE,
         "`qrels` must give numbers, but label of document 'd1' of query 'q1' is None. Use int or float"),
     "text as score": (ONE, {"q1": {"d1": "1"}},
