@@ -146,6 +146,12 @@ def without_ids(convention):
     return convention.replace("id_descending", "input")
 
 
+def spans(arrays):
+    """Return a table of spans of text, whose starts change."""
+    starts = arrays.query_ids[:200]
+    return {"query": [1] * len(starts), "document": list(range(len(starts))), "start": starts, "end": starts + 5}
+
+
 def groups_of(arrays):
     """Return groups of all metrics of the catalogue, each with its names and the calls that evaluate it."""
     texts = {"IPrec": "IPrec(recall=0.3)", "PatR": "PatR(recall=0.5)", "nDCG": "nDCG@10", "P": "P@5"}
@@ -154,10 +160,10 @@ def groups_of(arrays):
     some = [averaged[first : first + A_GROUP] for first in range(0, len(averaged), A_GROUP)]
     some.append([text for record, text in plain.items() if "average" not in record.ties])
     by_subtopic = [record.name for record in CATALOG.values() if record.by_subtopic]
-    others = {"agreement": [], "beyond_accuracy": []}
+    others = {"agreement": [], "beyond_accuracy": [], "evaluate_spans": []}
     for record in OTHER_CATALOG.values():
         others.get(record.function_name, []).append(record.name)
-    of_pairs, of_items = others.values()
+    of_pairs, of_items, of_spans = others.values()
     scores = itertools.cycle(arrays.scores.values())
     known = {"interactions": arrays.liked, "vectors": arrays.vectors, "categories": arrays.categories}
     known |= {"liked": arrays.liked, "threads": 2}
@@ -167,6 +173,7 @@ def groups_of(arrays):
         (by_subtopic, [lambda convention: fn.evaluate(
             arrays.subtopics, next(scores), by_subtopic, convention=without_ids(convention), **more)]),
         (of_pairs, [lambda _: fn.agreement(*arrays.scores.values(), of_pairs, **more)]),
+        (of_spans, [lambda _: fn.evaluate_spans(spans(arrays), spans(arrays), of_spans)]),
         (of_items, [lambda _: fn.beyond_accuracy(arrays.recommended, [*of_items, "ILD(distance=jaccard)"], **known)]),
     ]  # fmt: skip
 

@@ -165,7 +165,7 @@ print(held("VmHWM") - before)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux's account of memory")
-@pytest.mark.parametrize(("order", "most"), [("sorted", 100), ("mixed", 300)])
+@pytest.mark.parametrize(("order", "most"), [("sorted", 130), ("mixed", 300)])
 @pytest.mark.parametrize("kind", ["file", "dataset", "reader", "parquet"])
 @pytest.mark.stress
 def test_memory_is_bounded(tmp_path, kind, order, most):

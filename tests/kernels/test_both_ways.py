@@ -169,6 +169,8 @@ def evaluate_all(rng, score_dtype, label_dtype):
             engine.run(rankings, some, DEFAULT.replace(ties=policy))
         for strategy in (1, 2, 3):
             engine.run(rankings, chosen[:1], DEFAULT.replace(ties=policy), strategy=strategy)
+    for ideal in CHOICES["ideal"]:
+        engine.run(Rankings(labels, scores, offsets), (Metric("nDCG", 5),), DEFAULT.replace(ideal=ideal))
     wide = Rankings((labels * (rng.random(n) < 0.1)).astype(label_dtype), scores, offsets)
     engine.run(wide, metrics, DEFAULT.replace(ties="input"))
     engine.run(Rankings(labels, np.arange(n, dtype=score_dtype), offsets), metrics, DEFAULT)
