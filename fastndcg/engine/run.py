@@ -167,7 +167,7 @@ def run(
     prepared = None if cache is None else cache.prepared.get(n_threads)
     if prepared is None:
         plan = make_plan(metrics, convention, denominators)
-        if hasattr(rankings, "counts_repeats"):
+        if rankings.has_repeats:
             plan = lift_bounds(plan)
         prepared = prepare(rankings, plan, n_threads, chunk_documents, given)
         if cache is not None:

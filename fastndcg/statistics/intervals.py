@@ -257,14 +257,14 @@ def compute_exact_upper_bound(wins: int, losses: int, n: int, alpha: float) -> f
     high = 1.0
     for _ in range(30):
         difference = (low + high) / 2
-        if _find_exact_p_value(wins, losses, n, difference) <= alpha:
+        if find_exact_p_value(wins, losses, n, difference) <= alpha:
             high = difference
         else:
             low = difference
     return high
 
 
-def _find_exact_p_value(wins: int, losses: int, n: int, difference: float) -> float:
+def find_exact_p_value(wins: int, losses: int, n: int, difference: float) -> float:
     """Return the largest probability of a score as high as that of these wins and losses, over all shares of losses."""
     scores = _compute_scores(n, difference)
     is_as_extreme = scores >= scores[wins, losses] - 1e-9

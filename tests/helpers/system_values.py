@@ -1,6 +1,9 @@
 """Values of systems for the tests of statistics: seeded, skewed, some undefined."""
 
+import math
+
 import numpy as np
+import pytest
 
 import fastndcg as fn
 from fastndcg.results.results import Results
@@ -38,3 +41,16 @@ def simple_design(n, **given):
 
 def settings(**given):
     return Settings(**({"replicates": 1000} | given))
+
+
+def find_tango_score(wins, losses, n, difference):
+    """Return Tango's score of paired 0/1 values: a search maximises the likelihood over the share of losses."""
+    optimize = pytest.importorskip("scipy.optimize", reason="SciPy finds the most likely shares")
+    lowest, highest = max(0.0, -difference), (1 - difference) / 2
+
+    def lose(share):
+        chances = np.maximum([share + difference, share, 1 - difference - 2 * share], 1e-300)
+        return -float(np.dot([wins, losses, n - wins - losses], np.log(chances)))
+
+    share = optimize.minimize_scalar(lose, bounds=(lowest, highest), method="bounded", options={"xatol": 1e-13}).x
+    return (n * difference - (wins - losses)) / math.sqrt(n * (2 * share + difference * (1 - difference)))

@@ -50,6 +50,6 @@ def test_features(monkeypatch, value):
     ("name", "value"), [("NUMBA_NUM_THREADS", "4"), ("NUMBA_CPU_FEATURES", ""), ("NUMBA_CPU_FEATURES", "+sse4.2,-avx")]
 )
 def test_right_values(monkeypatch, name, value):
-    """What Numba takes is no error."""
+    """Accept what Numba accepts."""
     monkeypatch.setenv(name, value)
     check_numba_environment()

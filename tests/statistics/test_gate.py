@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from system_values import results_of
+from system_values import find_tango_score, results_of
 
 import fastndcg as fn
 from fastndcg.statistics.intervals import compute_exact_upper_bound
@@ -14,7 +14,6 @@ from fastndcg.statistics.power import count_needed_queries
 from fastndcg.statistics.sequences import compute_sequential_bounds, find_bets
 
 stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of bounds")
-optimize = pytest.importorskip("scipy.optimize")
 SUCCESS = (fn.Success @ 1,)
 
 
@@ -61,8 +60,8 @@ def test_exact_bounds_have_their_p_value():
         bound = compute_exact_upper_bound(wins, losses, n, 0.05)
         more, fewer = (counts.ravel() for counts in np.indices((n + 1, n + 1)))
         more, fewer = more[more + fewer <= n], fewer[more + fewer <= n]
-        as_low = np.array([find_score(*counts, n, bound) for counts in zip(more, fewer, strict=True)])
-        as_low = as_low >= find_score(wins, losses, n, bound) - 1e-7
+        as_low = np.array([find_tango_score(*counts, n, bound) for counts in zip(more, fewer, strict=True)])
+        as_low = as_low >= find_tango_score(wins, losses, n, bound) - 1e-7
         p = max(
             stats.multinomial.pmf(
                 np.stack([more, fewer, n - more - fewer], 1), n, [share + bound, share, 1 - bound - 2 * share]
@@ -70,18 +69,6 @@ def test_exact_bounds_have_their_p_value():
             for share in np.linspace(max(0, -bound) + 1e-9, (1 - bound) / 2 - 1e-9, 400)
         )
         assert 0.045 < p < 0.0502
-
-
-def find_score(wins, losses, n, difference):
-    """Tango's score from the likelihood that a search maximises over the share of losses."""
-    lowest, highest = max(0.0, -difference), (1 - difference) / 2
-
-    def lose(share):
-        chances = np.maximum([share + difference, share, 1 - difference - 2 * share], 1e-300)
-        return -float(np.dot([wins, losses, n - wins - losses], np.log(chances)))
-
-    share = optimize.minimize_scalar(lose, bounds=(lowest, highest), method="bounded", options={"xatol": 1e-12}).x
-    return (n * difference - (wins - losses)) / math.sqrt(n * (2 * share + difference * (1 - difference)))
 
 
 def test_thirty_questions():
