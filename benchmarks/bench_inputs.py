@@ -97,6 +97,22 @@ def test_frames(race, kind, library):
     )
 
 
+@pytest.mark.parametrize("ranks", ["kept", "closed"])
+def test_chunks(race, ranks):
+    """Time runs of chunks against the same run without `parents`, on judged documents with text ids."""
+    rows = make_rows(race.size(4_000, 5), 500, is_text=True)
+    judged = rows.select(rows.labels > 0)
+    qrels = fn.Qrels(judged.queries, judged.documents, judged.labels)
+    chunks = np.array([f"{document}#{row % 7}" for row, document in enumerate(rows.documents)])
+    run, plain = fn.Run(rows.queries, chunks, rows.scores), fn.Run(rows.queries, rows.documents, rows.scores)
+    means = fn.evaluate(qrels, plain, METRICS).means()
+    race(
+        lambda: fn.evaluate(qrels, run, METRICS, parents="before #", ranks=ranks).means(),
+        lambda found: np.testing.assert_allclose(found, means, rtol=1e-12),
+        floors={"without chunks": lambda: fn.evaluate(qrels, plain, METRICS).means()},
+    )
+
+
 def test_parquet(race, tmp_path):
     """Time Parquet rows sorted by query, read in parts, against pyarrow's reading of the same columns."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

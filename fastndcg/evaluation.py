@@ -119,6 +119,7 @@ def evaluate(
     missing_truth: MissingTruth = "raise",
     duplicates: DuplicateChoice | None = None,
     ranks: DuplicateRanks | None = None,
+    parents: Any = None,
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     memory: int | str | None = None,
     convention: ConventionName | str | Convention = "default",
@@ -195,6 +196,12 @@ def evaluate(
         first. A note of the result counts the rows. For runs with ids, and for recommended items.
     ranks : {'kept', 'closed'}, optional
         With 'first' and 'best', whether a dropped row leaves its rank empty, as by default, or later documents move up.
+    parents : dict, Series, frame, str or callable, optional
+        The documents of chunks, if the run ranks chunks. A chunk counts for its document: `duplicates`, here 'first' by
+        default, says which chunk of a document counts, and `ranks` whether k counts chunks or documents; a note says
+        so. A table of chunk and document; the name of a column of `predictions`; a rule of ids such as "before #" or
+        "before last _"; or a function of a chunk's id, which returns None, or the id, for that of a document. The truth
+        may judge documents, chunks, or both: a document has the highest label of its own and its chunks'.
     columns : dict, optional
         Names of columns of frames, records, CSV, Parquet and Arrow files that differ from the usual ones, such as
         ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25", "subtopic": "topic"}``. The key "rank"
@@ -257,7 +264,7 @@ def evaluate(
     evaluator = object.__new__(Evaluator)
     options = make_options(
         offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress,
-        duplicates=make_duplicates(duplicates, ranks), other=predictions, is_alone=predictions is None,
+        duplicates=make_duplicates(duplicates, ranks, parents), other=predictions, is_alone=predictions is None,
     )  # fmt: skip
     evaluator._prepare(truth, parse_request(metrics, convention), options, progress is True)
     return evaluator._evaluate(predictions)
@@ -274,7 +281,7 @@ class Evaluator(Picklable):
     ----------
     truth, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
         See `evaluate`.
-    duplicates, ranks, columns, memory, convention, threads, progress, **keywords
+    duplicates, ranks, parents, columns, memory, convention, threads, progress, **keywords
         See `evaluate`.
 
     Raises
@@ -304,6 +311,7 @@ class Evaluator(Picklable):
         missing_truth: MissingTruth = "raise",
         duplicates: DuplicateChoice | None = None,
         ranks: DuplicateRanks | None = None,
+        parents: Any = None,
         columns: Mapping[str, str | Mapping[str, str]] | None = None,
         memory: int | str | None = None,
         convention: ConventionName | str | Convention = "default",
@@ -315,7 +323,7 @@ class Evaluator(Picklable):
             refuse_keywords(Evaluator, keywords)
         options = make_options(
             offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress,
-            duplicates=make_duplicates(duplicates, ranks),
+            duplicates=make_duplicates(duplicates, ranks, parents),
         )  # fmt: skip
         self._prepare(truth, parse_request(metrics, convention), options, progress is True)
 

@@ -274,7 +274,7 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
         metrics = select_metrics(lines, arguments.format)
         evaluator = Evaluator(
             judgments or qrels, metrics, columns=arguments.columns.truth, convention=task.convention, threads=threads,
-            memory=arguments.memory, **files.read_selection(arguments, runs),
+            memory=arguments.memory, **files.read_selection(arguments, runs), **files.list_duplicates(arguments),
         )  # fmt: skip
         duplicates = files.read_duplicates(arguments)
         reports = []
@@ -286,14 +286,13 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
             predictions: Any = path if has_features else files.read_predictions(path, judgments, arguments)
             if arguments.max_documents is not None:
                 predictions = take_first_documents(predictions, arguments.max_documents, task.convention, threads)
-            if duplicates is not None:
-                predictions = duplicates.apply(predictions, task.convention)
             begin_step(f"evaluating {Path(path).name}")
             labels = None
             if judgments and has_relstrings:
-                labels = trec_eval.relevance_strings(
-                    judgments, predictions, task.convention, request.relstring_length or 0
-                )
+                both = judgments, predictions
+                if duplicates is not None:
+                    both = duplicates.settle(*both, task.convention)
+                labels = trec_eval.relevance_strings(*both, task.convention, request.relstring_length or 0)
             result = evaluator.evaluate(predictions)
             if is_saved:
                 result.save(arguments.save_baseline, truth=judgments, predictions=path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -112,12 +113,29 @@ def read_duplicates(arguments: argparse.Namespace) -> Duplicates | None:
     """Return what becomes of documents that a query of a run has again, None if they are errors."""
     from fastndcg.inputs.duplicates import make_duplicates
 
-    return make_duplicates(getattr(arguments, "duplicates", None), getattr(arguments, "ranks", None))
+    return make_duplicates(
+        getattr(arguments, "duplicates", None), getattr(arguments, "ranks", None), read_parents(arguments)
+    )
+
+
+def read_parents(arguments: argparse.Namespace) -> Any:
+    """Return the option --parents: a rule, or the content of a JSON file."""
+    parents = getattr(arguments, "parents", None)
+    if parents is None or parents.startswith("before "):
+        return parents
+    try:
+        with open(parents, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(
+            f"--parents must be a rule such as 'before #', or a JSON file of chunk to document, but "
+            f"{show_name(parents)} cannot be read: {show_name(str(error))}"
+        ) from None
 
 
 def list_duplicates(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the keywords of `evaluate` on documents that a query of a run has again."""
-    return {"duplicates": arguments.duplicates, "ranks": arguments.ranks}
+    return {"duplicates": arguments.duplicates, "ranks": arguments.ranks, "parents": read_parents(arguments)}
 
 
 def read_predictions(path: str, judgments: Qrels | None, arguments: argparse.Namespace) -> Run | Embeddings:

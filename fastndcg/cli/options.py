@@ -225,7 +225,7 @@ def add_reading(parser: Any, *, has_qrels: bool = True) -> None:
 
 def add_duplicates(parser: Any, *, has_ranks: bool = True) -> None:
     """Add the options on documents that a query of a run has again."""
-    group = parser.add_argument_group("documents that a query of a RUN has again")
+    group = parser.add_argument_group("chunks, and documents that a query of a RUN has again")
     choices = get_args(DuplicateChoice) if has_ranks else get_args(FusedDuplicateChoice)
     counted = ", or each row counted" if has_ranks else ""
     group.add_argument(
@@ -239,6 +239,12 @@ def add_duplicates(parser: Any, *, has_ranks: bool = True) -> None:
             "--ranks",
             choices=get_args(DuplicateRanks),
             help="whether a dropped row leaves its rank empty, or later documents move up (default: kept)",
+        )
+        group.add_argument(
+            "--parents",
+            metavar="RULE|FILE",
+            help="RUN has chunks, which count for their documents: a rule such as 'before #' or 'before last _', or a "
+            "JSON file of {chunk: document}",
         )
 
 

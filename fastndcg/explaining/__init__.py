@@ -35,6 +35,7 @@ def explain(
     missing_truth: MissingTruth = "raise",
     duplicates: DuplicateChoice | None = None,
     ranks: DuplicateRanks | None = None,
+    parents: Any = None,
     columns: Any = None,
     convention: ConventionName | str | Convention = "default",
     against: str | Convention | None = None,
@@ -54,7 +55,7 @@ def explain(
         The id of the query, or its index from 0 if queries have no ids. May be left out if there is one query.
     offsets, groups, query_ids : array, optional
         See `evaluate`.
-    exclude, candidates, missing_truth, duplicates, ranks
+    exclude, candidates, missing_truth, duplicates, ranks, parents
         See `evaluate`.
     columns : dict, optional
         See `evaluate`.
@@ -92,8 +93,8 @@ def explain(
         raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {first}. Explain one at a time.")
     selection = make_selection(exclude, candidates, missing_truth)
     options = Options(
-        offsets, groups, query_ids, columns, selection=selection, duplicates=make_duplicates(duplicates, ranks),
-        other=predictions, is_alone=predictions is None,
+        offsets, groups, query_ids, columns, selection=selection, other=predictions, is_alone=predictions is None,
+        duplicates=make_duplicates(duplicates, ranks, parents),
     )  # fmt: skip
     prepared, predictions = pair_id_lists(prepare_truth(truth, options), predictions, options)
     predictions = read_once(predictions)  # an iterator gives its records to one convention only

@@ -101,7 +101,9 @@ def fuse(
         check_whole_number(depth, "depth", 1)
     n_threads = check_threads(threads)
     ranks = "closed" if duplicates in ("first", "best") else None
-    options = Options(columns=columns, threads=threads, duplicates=make_duplicates(duplicates, ranks, FUSED_CHOICES))
+    options = Options(
+        columns=columns, threads=threads, duplicates=make_duplicates(duplicates, ranks, choices=FUSED_CHOICES)
+    )
     systems = read_runs(runs, options)
     factors = read_weights(weights, systems.names, parsed)
     tables = _learn_tables(train, parsed, systems.names, convention, options)

@@ -119,6 +119,8 @@ def _read_duplicates(truth: TruthInput, predictions: Any, options: Options) -> O
         if options.duplicates is not None:
             raise InvalidInputError("`duplicates` is given twice: by `predictions`, too. Leave one of them out")
         options = replace(options, duplicates=predictions.duplicates)
+    if options.duplicates is not None:
+        options = replace(options, duplicates=options.duplicates.read_parents(predictions, options.columns))
     if isinstance(truth, ArrayTruth):
         options.check_no_duplicates("`truth` is an array of labels")
     if isinstance(truth, Rankings | ScoredRows | StreamedTables):
@@ -130,9 +132,11 @@ def _read_duplicates(truth: TruthInput, predictions: Any, options: Options) -> O
     return options
 
 
-def _settle(run: Run, convention: Convention, options: Options) -> Run:
-    """Return a run in which documents that a query has twice count as the options say."""
-    return run if options.duplicates is None else options.duplicates.apply(run, convention)
+def _join(qrels: Qrels, run: Run, convention: Convention, options: Options) -> Joined:
+    """Join judgments and a run in which chunks, and documents that a query has twice, count as the options say."""
+    if options.duplicates is not None:
+        qrels, run = options.duplicates.settle(qrels, run, convention)
+    return join(qrels, run, convention, options.threads, is_part=options.is_part)
 
 
 class Combination(NamedTuple):
@@ -259,7 +263,7 @@ def _match_items(
         )
     ranks = np.arange(1.0, len(items) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
     run = RepeatedRun.of(_number_rows(items, offsets, -ranks), Source("the recommended items"))
-    return join(_number_liked(liked), _settle(run, convention, options), convention, options.threads)
+    return _join(_number_liked(liked), run, convention, options)
 
 
 def _number_liked(liked: Interactions) -> Qrels:
@@ -302,14 +306,11 @@ COMBINATIONS = (
                 lambda truth, _, convention, options: truth.rankings(convention, options.threads)),
     Combination("stream", StreamedTables, _read_nothing, lambda truth, _, convention, __: truth.under(convention)),
     Combination("join of one table", TablePair, _read_nothing,
-                lambda truth, _, convention, options: join(
-                    truth.qrels, _settle(truth.run, convention, options), convention, options.threads)),
+                lambda truth, _, convention, options: _join(truth.qrels, truth.run, convention, options)),
     Combination("match model", WITH_ITEMS, _read_model, partition_model),
     Combination("join of a matrix", WITH_ITEMS, _read_sparse, _join_sparse),
     Combination("match scores", WITH_ITEMS, _read_matrix, _match_matrix),
-    Combination("join", Qrels, _read_run,
-                lambda truth, run, convention, options: join(
-                    truth, _settle(run, convention, options), convention, options.threads, is_part=options.is_part)),
+    Combination("join", Qrels, _read_run, _join),
     Combination("match items", WITH_ITEMS, _read_items, _match_items),
 )  # fmt: skip
 

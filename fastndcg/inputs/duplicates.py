@@ -7,7 +7,7 @@ places, before the run is joined with judgments. So no reader and no metric has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,7 +15,8 @@ import numpy as np
 from fastndcg.errors import Choice, InvalidInputError, Option, shorten
 from fastndcg.inputs.ids import Groups
 from fastndcg.inputs.join import refuse_nan_scores, tie_keys
-from fastndcg.inputs.table import RepeatedRun, Rows, Run
+from fastndcg.inputs.parents import Parents, make_parents
+from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.filters import count_before
@@ -44,15 +45,29 @@ class Duplicates(Picklable):
     choice : {'raise', 'first', 'best', 'sum', 'counted'}
     ranks : {'kept', 'closed'}
         Whether a dropped row leaves its place empty.
+    parents : Parents, optional
+        The documents of the run's chunks.
     """
 
     choice: str
     ranks: str
+    parents: Parents | None = None
 
     @property
     def keeps_first(self) -> bool:
         """True if lists in rank order keep the first place of each document, and the ranks of all others."""
-        return self.choice in ("first", "best") and self.ranks == "kept"
+        return self.choice in ("first", "best") and self.ranks == "kept" and self.parents is None
+
+    def read_parents(self, predictions: Any, columns: Any) -> Duplicates:
+        """Return this choice with the parents in a column of the predictions, if `parents` names one."""
+        if self.parents is None:
+            return self
+        return replace(self, parents=self.parents.read_column(predictions, columns))
+
+    def settle(self, qrels: Qrels, run: Run, convention: Convention) -> tuple[Qrels, Run]:
+        """Return judgments and a run of documents that count as this choice says."""
+        settled = self.apply(run, convention)
+        return (qrels if self.parents is None else self.parents.map_qrels(qrels, settled)), settled
 
     def apply(self, run: Run, convention: Convention | None = None) -> Run:
         """
@@ -67,9 +82,18 @@ class Duplicates(Picklable):
         """
         if convention is not None:
             refuse_nan_scores(run, convention)
+        keys = None
+        if convention is not None and TIES[convention.ties].orders == "id":
+            keys = _order_ids(run)  # of chunks, where the run has chunks
+        if self.parents is not None:
+            run, n_chunks, n_documents = self.parents.map_run(run)
+            note = f"@k counts chunks: {n_chunks}, of {n_documents} documents"
+            if self.ranks == "closed":
+                note = f"@k counts documents: {n_documents}, of {n_chunks} chunks"
+            run.placed_in(run.source._replace(notes=(*run.source.notes, note)))
         if not run.has_repeats():
             return run
-        rows = _Rows(run, convention)
+        rows = _Rows(run, convention, None if self.choice == "sum" else keys)  # sums have no order of chunks
         n_repeated = len(run) - rows.n_documents
         if self.choice == "counted":
             counted = rows.replace(run.values, self.note(n_repeated))
@@ -92,10 +116,15 @@ class Duplicates(Picklable):
         return f"documents that their query has again, {what}: {n_repeated}"
 
 
-def make_duplicates(duplicates: Any, ranks: Any, choices: tuple[str, ...] = CHOICES) -> Duplicates | None:
-    """Return the arguments `duplicates` and `ranks` as a choice, None if duplicates are errors."""
-    if duplicates is None and ranks is None:
+def make_duplicates(
+    duplicates: Any, ranks: Any, parents: Any = None, choices: tuple[str, ...] = CHOICES
+) -> Duplicates | None:
+    """Return the arguments `duplicates`, `ranks` and `parents` as a choice, None if duplicates are errors."""
+    if duplicates is None and ranks is None and parents is None:
         return None
+    if parents is not None:
+        chosen = make_duplicates("first" if duplicates is None else duplicates, ranks, None, choices)
+        return replace(chosen or Duplicates("raise", "kept"), parents=make_parents(parents))
     for name, value, known in (("duplicates", duplicates, choices), ("ranks", ranks, RANKS)):
         if value is not None and (not isinstance(value, str) or value not in known):
             *others, last = map(repr, known)
@@ -116,8 +145,9 @@ def make_duplicates(duplicates: Any, ranks: Any, choices: tuple[str, ...] = CHOI
 class _Rows:
     """The rows of a run: to which document of which query they belong, and how they rank."""
 
-    def __init__(self, run: Run, convention: Convention | None) -> None:
+    def __init__(self, run: Run, convention: Convention | None, keys: Array | None) -> None:
         self.run = run
+        self.keys = keys
         self.convention = convention
         self.queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
         codes, firsts = run.documents.factorize()
@@ -128,9 +158,6 @@ class _Rows:
             self.scores = run.values.astype("f4") if is_single else run.values
         self.levels = np.unique(self.scores, return_inverse=True)[1]
         self.levels[np.isnan(self.scores)] = -1  # below all others
-        self.keys: Array | None = None
-        if convention is not None and TIES[convention.ties].orders == "id":
-            self.keys = _order_ids(run)
 
     def find_kept(self, places: Array) -> Array:
         """Return the row of each document with the highest score, of equal ones the lowest place."""
@@ -228,7 +255,9 @@ class _Rows:
         is_kept[rows] = True
         groups = Groups(count_before(is_kept)[run.offsets], None, run.offsets[:-1])
         source = run.source.select(run.input_row(rows))._replace(notes=(*run.source.notes, note))
-        return _make_run(Rows(run.queries, groups, run.documents.take(rows), values[rows]), source)
+        new = _make_run(Rows(run.queries, groups, run.documents.take(rows), values[rows]), source)
+        put(new, keys=None if self.keys is None else self.keys[rows])
+        return new
 
     def replace(self, values: Array, note: str, is_empty: Array | None = None) -> RepeatedRun:
         """Return a run of all rows, of which some are empty places."""

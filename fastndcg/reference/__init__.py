@@ -65,7 +65,8 @@ from fastndcg.runtime.lazy_import import load
 def evaluate(
     truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, offsets: Any = None, groups: Any = None,
     query_ids: Any = None, exclude: Any = None, candidates: Any = None, missing_truth: MissingTruth = "raise",
-    duplicates: DuplicateChoice | None = None, ranks: DuplicateRanks | None = None, columns: Any = None,
+    duplicates: DuplicateChoice | None = None, ranks: DuplicateRanks | None = None, parents: Any = None,
+    columns: Any = None,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Results:  # fmt: skip
     """
@@ -75,7 +76,7 @@ def evaluate(
     ----------
     truth, predictions, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
         See `evaluate`.
-    duplicates, ranks, columns, convention
+    duplicates, ranks, parents, columns, convention
         See `evaluate`.
     threads : int, optional
         Ignored. `evaluate` has this parameter, too.
@@ -101,7 +102,7 @@ def evaluate(
     check_combinations(metric_list, base)
     options = Options(
         offsets, groups, query_ids, columns, selection=make_selection(exclude, candidates, missing_truth),
-        duplicates=make_duplicates(duplicates, ranks), other=predictions, is_alone=predictions is None,
+        duplicates=make_duplicates(duplicates, ranks, parents), other=predictions, is_alone=predictions is None,
     )  # fmt: skip
     joined, effective = join_system(truth, predictions, base, options)
     rankings, unjudged, n_missing_in_run, n_missing_in_qrels, _ = joined

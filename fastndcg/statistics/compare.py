@@ -59,6 +59,7 @@ def compare(
     missing_truth: MissingTruth = "raise",
     duplicates: DuplicateChoice | None = None,
     ranks: DuplicateRanks | None = None,
+    parents: Any = None,
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     convention: ConventionName | str | Convention = "default",
     weights: Any = None,
@@ -101,7 +102,7 @@ def compare(
         The name of the system that the others are compared with. By default the first.
     offsets, groups, query_ids : array, optional
         See `evaluate`.
-    exclude, candidates, missing_truth, duplicates, ranks, columns
+    exclude, candidates, missing_truth, duplicates, ranks, parents, columns
         See `evaluate`. They hold for all systems.
     convention : str or Convention
         See `evaluate`.
@@ -218,6 +219,7 @@ def compare(
         "missing_truth": missing_truth,
         "duplicates": duplicates,
         "ranks": ranks,
+        "parents": parents,
         "columns": columns,
         "convention": convention,
         "threads": threads,
@@ -387,7 +389,7 @@ def _refer_to_inputs(truth: Any, named_systems: Mapping[str, Any], options: Mapp
     selection = make_selection(options["exclude"], options["candidates"], options["missing_truth"], options["threads"])
     reading = Options(
         options["offsets"], options["groups"], options["query_ids"], options["columns"], threads=options["threads"],
-        selection=selection, duplicates=make_duplicates(options["duplicates"], options["ranks"]),
+        selection=selection, duplicates=make_duplicates(options["duplicates"], options["ranks"], options["parents"]),
         other=_find_predictions(named_systems), is_alone=False,
     )  # fmt: skip
     return ComparedInputs(truth, named_systems, reading, parse_convention(options["convention"]))
@@ -407,7 +409,7 @@ def _evaluate_systems(
         raise InvalidInputError(
             f"`truth` is missing, but system {shorten(name)} has predictions to evaluate. Pass the true labels."
         )
-    names = ("exclude", "candidates", "duplicates", "ranks")
+    names = ("exclude", "candidates", "duplicates", "ranks", "parents")
     selections = [name for name in names if truth is None and options[name] is not None]
     if selections:
         raise InvalidInputError(
