@@ -100,7 +100,7 @@ def test_frames(race, kind, library):
 @pytest.mark.parametrize("ranks", ["kept", "closed"])
 def test_chunks(race, ranks):
     """Time runs of chunks against the same run without `parents`, on judged documents with text ids."""
-    rows = make_rows(race.size(4_000, 5), 500, is_text=True)
+    rows = make_rows(race.size(4_000, 5), 500, is_text=True, is_shuffled=True)
     judged = rows.select(rows.labels > 0)
     qrels = fn.Qrels(judged.queries, judged.documents, judged.labels)
     chunks = np.array([f"{document}#{row % 7}" for row, document in enumerate(rows.documents)])
