@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+import reprlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
@@ -25,9 +26,8 @@ MOST_LEVELS = 3  # levels of nested lists in a message
 MOST_BITS = 1000  # larger integers are described: Python refuses to print over 4300 digits
 LONGEST_WORD = 100  # longer words get no suggestion: the comparison takes quadratic time
 
-_BRACKETS: dict[type, Sequence[str]] = {
-    list: "[]", tuple: "()", set: "{}", dict: "{}", frozenset: ("frozenset({", "})"),
-}  # fmt: skip
+_BUILT_IN = (list, tuple, set, frozenset, dict)
+_TEXTS: tuple[type[Any], ...] = (str, bytes, bytearray)
 # control characters, direction marks, line and paragraph separators, lone surrogates, and U+FFFE and U+FFFF
 _INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -200,7 +200,7 @@ def shorten(value: Any) -> str:
     >>> shorten("ndcg"), shorten(["a", 1]), shorten(list(range(1000)))
     ("'ndcg'", "['a', 1]", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, … (1000 in all)]')
     """
-    return cut(printable(_short_repr(value, MOST_LEVELS)))
+    return cut(printable(_shortener.repr(value)))
 
 
 def join_names(names: Collection[Any]) -> str:
@@ -241,22 +241,43 @@ def suggest_name(word: Any, words: Iterable[str]) -> str:
     return f" Did you mean {spellings[similar[0]]!r}?" if similar else ""
 
 
-def _short_repr(value: Any, levels: int) -> str:
-    try:
-        if isinstance(value, str | bytes | bytearray) and len(value) > MOST_SHOWN:
-            return f"{repr(value[:MOST_SHOWN])[:-1]}{repr(value[-MOST_SHOWN:])[-MOST_SHOWN:]}"
-        if isinstance(value, int) and value.bit_length() > MOST_BITS:
-            return f"a whole number of {value.bit_length()} bits"
-        if type(value) in (list, tuple, set, frozenset, dict):
-            return _short_container(value, levels)
-        is_text = isinstance(value, str | bytes | bytearray)
-        return ("" if is_text else _describe_if_large(value)) or repr(value)
-    except Exception as error:  # a failing `repr` must not hide the error that is being raised
-        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
+class _Shortener(reprlib.Repr):
+    """Writes the first levels, items and characters of a value, and the type and size of what is too large for that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = MOST_LEVELS
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = MOST_ITEMS
+        self.maxstring = self.maxlong = self.maxother = 2 * MOST_SHOWN
+        self.fillvalue = "…"
+
+    def repr1(self, x: Any, level: int) -> str:
+        try:
+            kind = type(x)
+            if kind not in _BUILT_IN or len(x) <= MOST_ITEMS or not level:
+                return cut(_describe_if_large(x) or super().repr1(x, level))
+            text = super().repr1(kind(islice(x.items() if kind is dict else x, MOST_ITEMS)), level)
+            end = len(text) - (2 if kind is frozenset else 1)
+            return f"{cut(text[:end])}, … ({len(x)} in all){text[end:]}"
+        except Exception as error:  # it must not hide the error that is being raised
+            return f"<{type(x).__name__} whose repr raises {type(error).__name__}>"
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        return repr(x)  # so that `repr1` names an error
+
+
+_shortener = _Shortener()
 
 
 def _describe_if_large(value: Any) -> str:
-    """Return the type and size of a mapping, a set or a long sequence, or an empty text for other values."""
+    """Return a long text without its middle, the size of another large value, or an empty text."""
+    if isinstance(value, _TEXTS):
+        is_long = len(value) > 2 * MOST_SHOWN
+        return repr(value[:MOST_SHOWN] + value[-MOST_SHOWN:]) if is_long else ""
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        return f"a whole number of {value.bit_length()} bits"
+    if type(value) in _BUILT_IN:
+        return ""
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         size = math.prod(value.shape)
         description = f"shape {tuple(value.shape)}, dtype {value.dtype}"
@@ -267,24 +288,3 @@ def _describe_if_large(value: Any) -> str:
         return ""
     is_large = size > MOST_ITEMS or isinstance(value, Mapping | Set)
     return f"<{type(value).__name__} of {description}>" if is_large else ""
-
-
-def _short_container(value: Any, levels: int) -> str:
-    """Return the `repr` of the first items of a built-in container."""
-    opening, closing = _BRACKETS[type(value)]
-    if not value:
-        return repr(value)
-    if not levels:
-        return f"{opening}…{closing}"
-    items = ", ".join(_short_items(value, levels - 1))
-    if len(value) > MOST_ITEMS:
-        items = f"{cut(items)}, … ({len(value)} in all)"
-    elif type(value) is tuple and len(value) == 1:
-        items += ","
-    return f"{opening}{items}{closing}"
-
-
-def _short_items(value: Any, levels: int) -> Iterator[str]:
-    for item in islice(value, MOST_ITEMS):
-        key = cut(_short_repr(item, levels))
-        yield f"{key}: {cut(_short_repr(value[item], levels))}" if type(value) is dict else key
