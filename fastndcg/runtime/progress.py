@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import sys
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -17,18 +15,9 @@ from fastndcg.runtime.optional_packages import optional_import
 
 Item = TypeVar("Item")
 
-DELAY = 1.5  # seconds before a bar appears: fast calls import no tqdm and draw nothing
+DELAY = 1.5  # seconds before a bar appears
 FORMAT = "{desc} {bar:20} {percentage:3.0f} %, {elapsed}, {remaining} left"
-
-
-class _Stack(threading.local):
-    """The trackers of a thread, the outermost first."""
-
-    def __init__(self) -> None:
-        self.trackers: list[_Tracker] = []
-
-
-_stack = _Stack()
+_open_bars: list[Any] = []  # that of the outermost work, which the main thread has begun
 
 
 def use_progress(progress: bool) -> contextlib.AbstractContextManager[None]:
@@ -41,91 +30,45 @@ def use_progress(progress: bool) -> contextlib.AbstractContextManager[None]:
 @contextlib.contextmanager
 def track(items: Iterable[Item], text: str, n_items: int) -> Iterator[Iterable[Item]]:
     """
-    Yield items that report to a bar when they are taken, by any thread.
+    Yield items that a bar counts when they are taken, by any thread.
 
-    Work within other tracked work adds to the outer bar. Only the main thread starts bars. An error of the bar stops no
-    work.
+    Only the main thread starts a bar, and only the outermost work has one. An error of the bar stops no work.
     """
-    is_shown = n_items > 1 and threading.current_thread() is threading.main_thread() and is_watched()
-    if not is_shown:
+    is_outermost = threading.current_thread() is threading.main_thread() and not _open_bars
+    bar = _open_bar(text, n_items) if n_items > 1 and is_outermost and is_watched() else None
+    if bar is None:
         yield items
         return
-    tracker = _Tracker(text, n_items, _stack.trackers[-1] if _stack.trackers else None)
-    _stack.trackers.append(tracker)
     try:
-        yield tracker.count(items)
+        _open_bars.append(bar)
+        yield _count(items, bar)
     finally:
-        _stack.trackers.pop()
-        tracker.close()
+        _open_bars.clear()
+        with contextlib.suppress(Exception):
+            bar.close()
 
 
-class _Tracker:
-    """Counts items and shows the count on a bar, that of the outermost tracker."""
-
-    def __init__(self, text: str, n_items: int, parent: _Tracker | None) -> None:
-        self._text = show_name(text)
-        self._n_items = n_items
-        self._n_taken = 0
-        self._parent = parent
-        self._start = time.monotonic()
-        self._bar: Any = None
-        self._lock = threading.Lock()
-
-    def count(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield items, and show before each how many were taken."""
-        for n_taken, item in enumerate(items):
-            self._n_taken = n_taken
-            self._show(0.0)
-            yield item
-
-    def close(self) -> None:
-        """Erase the bar."""
-        if self._bar is not None:
-            with contextlib.suppress(Exception):
-                self._bar.close()
-
-    def _show(self, part: float) -> None:
-        """Show the items taken, and the part of the current item that is done."""
-        share = min(1.0, (self._n_taken + part) / self._n_items)
-        if self._parent is not None:
-            self._parent._show(share)
-        elif time.monotonic() - self._start >= DELAY and self._lock.acquire(blocking=False):
-            try:
-                with contextlib.suppress(Exception):  # a bar that cannot be drawn stops no evaluation
-                    self._draw(share)
-            finally:
-                self._lock.release()
-
-    def _draw(self, share: float) -> None:
-        if self._bar is None:
-            self._bar = _load_bar_class()(
-                total=1.0, desc=self._text, leave=False, file=sys.stderr, bar_format=FORMAT, miniters=0
-            )
-            self._bar.start_t = time.time() - (time.monotonic() - self._start)
-        self._bar.update(share - self._bar.n)
-
-
-@functools.cache
-def _load_bar_class() -> Any:
+def _open_bar(text: str, n_items: int) -> Any:
     """
-    Return tqdm's bar without its monitor thread and without its lock.
+    Return a bar of tqdm without its monitor thread, or None where it cannot be drawn.
 
-    tqdm keeps its lock when a write fails, so that other threads would wait forever. Each tracker has a lock.
+    Each bar has its own lock: tqdm keeps the lock when a write fails, so that other threads would wait forever.
     """
-    tqdm = optional_import("tqdm", "progress", "progress").tqdm
-    return type("Bar", (tqdm,), {"monitor_interval": 0, "_lock": _NoLock()})
+    with contextlib.suppress(Exception):
+        tqdm = optional_import("tqdm", "progress", "progress").tqdm
+        bar_class = type("Bar", (tqdm,), {"monitor_interval": 0, "_lock": threading.RLock()})
+        return bar_class(
+            desc=show_name(text), total=n_items, delay=DELAY, leave=False, file=sys.stderr, bar_format=FORMAT,
+            miniters=1,
+        )  # fmt: skip
+    return None
 
 
-class _NoLock(contextlib.AbstractContextManager[None]):
-    """A lock that is always free."""
-
-    def acquire(self, *arguments: object) -> bool:
-        """Return True."""
-        del arguments
-        return True
-
-    def release(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, *error: object) -> None:
-        """Do nothing."""
+def _count(items: Iterable[Item], bar: Any) -> Iterator[Item]:
+    """Yield items, and count each when the next one is taken."""
+    for item in items:
+        yield item
+        try:
+            bar.update()
+        except Exception:
+            bar.disable = True  # so that no thread takes its lock again

@@ -3,6 +3,7 @@
 import io
 import sys
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -50,13 +51,12 @@ def test_progress_bar_is_drawn_and_erased(terminal):
     assert "counting" in shown
     assert "%" in shown
     assert shown.rpartition("\r")[2].strip() == ""
-    assert not progress._stack.trackers
+    assert not progress._open_bars
 
 
 def test_progress_bar_waits(terminal, monkeypatch):
-    """Work that is shorter than the delay draws nothing and imports no tqdm."""
+    """Work that is shorter than the delay draws nothing."""
     monkeypatch.setattr(progress, "DELAY", 1000.0)
-    monkeypatch.setattr(progress, "_load_bar_class", pytest.fail)
     count_slowly()
     assert terminal.getvalue() == ""
 
@@ -80,20 +80,18 @@ def test_progress_is_not_for_pipes(monkeypatch):
 
 def test_progress_needs_no_tqdm(terminal, monkeypatch):
     """Without tqdm the work is done and nothing is shown."""
-    progress._load_bar_class.cache_clear()
     monkeypatch.setitem(sys.modules, "tqdm", None)
     assert count_slowly() == [0, 1, 2, 3]
     assert terminal.getvalue() == ""
 
 
-def test_progress_of_inner_work_adds_to_the_outer_bar(terminal):
-    shares = []
+def test_progress_of_inner_work_has_no_bar(terminal):
     with progress.track("ab", "outer", 2) as outer:
-        for _ in outer:
+        for place, _ in enumerate(outer):
             with progress.track(range(4), "inner", 4) as inner:
-                for _ in inner:
-                    shares.append(progress._stack.trackers[0]._bar.n)
-    assert shares == [0, 1 / 8, 2 / 8, 3 / 8, 4 / 8, 5 / 8, 6 / 8, 7 / 8]
+                assert list(inner) == [0, 1, 2, 3]
+            assert progress._open_bars[0].n == place
+    assert "outer" in terminal.getvalue()
     assert "inner" not in terminal.getvalue()
 
 
@@ -127,12 +125,20 @@ def test_progress_ends_with_an_error(error, terminal):
     with pytest.raises(error), progress.track(range(9), "failing", 9) as items:
         run_all(items, lambda: fail, 2)
     assert terminal.getvalue().rpartition("\r")[2].strip() == ""
-    assert not progress._stack.trackers
+    assert not progress._open_bars
 
 
 def test_broken_bars_stop_no_work(terminal, monkeypatch):
-    monkeypatch.setattr(terminal, "write", lambda text: 1 / 0)
-    assert count_slowly() == [0, 1, 2, 3]
+    """Neither where the first write fails nor where a later one does, in any thread."""
+    write = terminal.write
+    for n_written in (0, 3):
+        left = iter([True] * n_written)
+        monkeypatch.setattr(terminal, "write", lambda text, left=left: write(text) if next(left, False) else 1 / 0)
+        assert count_slowly() == [0, 1, 2, 3]
+        done = []
+        with progress.track(range(50), "working", 50) as items:
+            run_all(items, lambda done=done: lambda item: time.sleep(0.01) or done.append(item), 4)
+        assert sorted(done) == list(range(50))
 
 
 def test_evaluate_shows_progress(terminal):
