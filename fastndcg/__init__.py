@@ -64,7 +64,7 @@ _PUBLIC = {
     "statistics.gate": ["Gate", "gate"],
     "statistics.leaderboard": ["Leaderboard", "leaderboard"],
     "statistics.planning": ["Audit", "Plan", "audit", "plan"],
-    "streaming": ["StreamingEvaluator"],
+    "streaming": ["StreamingEvaluator", "Summary"],
     "versions": ["show_versions"],
 }  # fmt: skip
 _load_submodule = load_submodules(__name__)

@@ -71,6 +71,7 @@ from fastndcg.statistics.planning import Plan as Plan
 from fastndcg.statistics.planning import audit as audit
 from fastndcg.statistics.planning import plan as plan
 from fastndcg.streaming import StreamingEvaluator as StreamingEvaluator
+from fastndcg.streaming import Summary as Summary
 from fastndcg.versions import show_versions as show_versions
 
 from . import reference as reference

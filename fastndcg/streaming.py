@@ -6,7 +6,7 @@ import copy
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -18,9 +18,8 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import find_chance_metric, is_micro
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
-from fastndcg.results.exact_sum import ExactSum
 from fastndcg.results.partial import PartialSums
-from fastndcg.results.results import Results
+from fastndcg.results.results import MeanTable, Results
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 from fastndcg.runtime.threads import check_threads
@@ -171,23 +170,24 @@ class StreamingEvaluator(Picklable):
             self._add(taken._query_ids, taken._totals.partial, taken._batches or [])
         return self
 
-    def result(self) -> Results:
+    def result(self) -> Results | Summary:
         """
         Return the results of all batches.
 
         Returns
         -------
-        Results
-            With means and intervals alone, unless values of single queries are kept.
+        Summary or Results
+            Means and intervals, and with ``per_query=True`` the values of single queries.
         """
         taken = copy.copy(self)
-        counts: dict[str, Any] = {name: taken._count(name) for name in COUNTS}
         if taken._batches is None:
             partial = taken.partial_sums()
-            return StreamedResults(partial, taken._count("n_queries"), self.metrics, self.convention, counts)
+            if partial is None:
+                partial = PartialSums.from_values(self.metrics, self.convention, np.empty((0, len(self.metrics))))
+            return Summary(partial, self.metrics, self.convention, "Take StreamingEvaluator(..., per_query=True).")
         values = [np.empty((0, len(self.metrics))), *(batch for batch, _ in taken._batches)]
-        ids = taken._concatenate_ids()
-        return Results(np.concatenate(values), self.metrics, ids, self.convention, **counts)
+        counts: dict[str, Any] = {name: taken._count(name) for name in COUNTS}
+        return Results(np.concatenate(values), self.metrics, taken._concatenate_ids(), self.convention, **counts)
 
     def partial_sums(self) -> PartialSums | None:
         """
@@ -293,69 +293,78 @@ class StreamingEvaluator(Picklable):
         return new_ids
 
 
-class StreamedResults(Results):
-    """Results with means and intervals, without the values of single queries (see `Results`)."""
+class Summary(MeanTable):
+    """
+    Means of metrics and their intervals, without the values of single queries.
 
-    __slots__ = ("_n_queries", "_partial")
-    _remedy: ClassVar[str] = "Take StreamingEvaluator(..., per_query=True)."
+    Any number of threads may use one at once. It prints and exports one row a metric. The convention and the counts
+    `n_tied`, `n_missing_in_run` and `n_missing_in_qrels` are attributes as those of `Results`.
 
-    def __init__(
-        self,
-        partial: PartialSums | None,
-        n_queries: int,
-        metrics: tuple[Metric, ...],
-        convention: Convention,
-        counts: dict[str, Any],
-    ) -> None:
-        super().__init__(np.empty((0, len(metrics))), metrics, None, convention, **counts)
-        self._partial = partial
-        self._n_queries = n_queries
+    Parameters
+    ----------
+    partial : PartialSums
+        The exact sums of values and of their squares, with the counts of queries.
+    metrics : tuple of Metric
+        One a sum.
+    convention : Convention
+        The meaning of the numbers.
+    remedy : str
+        What to do for the values of single queries, for messages.
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        counts = {name: getattr(self, name) for name in COUNTS}
-        return self._partial, self._n_queries, self.metrics, self.convention, counts
+    Examples
+    --------
+    >>> summary = fn.StreamingEvaluator("rr").update([[1, 0], [0, 1]], [[2, 1], [2, 1]]).result()
+    >>> summary.mean(), len(summary)
+    ({'RR': 0.75}, 2)
+    """
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.__init__(*state)  # type: ignore[misc]
+    __slots__ = ("_remedy", "partial")
+
+    def __init__(self, partial: PartialSums, metrics: tuple[Metric, ...], convention: Convention, remedy: str) -> None:
+        self.partial = partial
+        self.metrics = metrics
+        self.convention = convention
+        self.n_tied, self.n_missing_in_run, self.n_missing_in_qrels = (partial.counts.get(name, 0) for name in COUNTS)
+        self._notes = ()
+        self._remedy = remedy
 
     def __len__(self) -> int:
-        return self._n_queries
+        return self.partial.counts.get("n_queries", 0)
 
-    def means(self, weights: Any = None) -> list[float]:
+    __iter__ = None
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that says how to get what only `Results` have."""
+        reason = f", as values of single queries were not kept. {self._remedy}" if hasattr(Results, name) else ""
+        raise AttributeError(f"a Summary has no `{name}`{reason}", name=name, obj=self)
+
+    def __getitem__(self, metric: object) -> NoReturn:
+        raise TypeError(f"a Summary has no columns, as values of single queries were not kept. {self._remedy}")
+
+    def mean(self) -> dict[str, float]:
+        """
+        Return each metric's mean over the queries in which it is defined.
+
+        Returns
+        -------
+        dict of str to float
+            By metric. NaN if the metric is undefined in all queries.
+        """
+        return dict(zip(map(str, self.metrics), self.means(), strict=True))
+
+    def means(self) -> list[float]:
         """
         Return each metric's mean, in the order of the metrics.
-
-        Parameters
-        ----------
-        weights : None
-            Weights are an error: values of single queries are not kept.
 
         Returns
         -------
         list of float
             NaN where no query has a value.
-
-        Raises
-        ------
-        InvalidInputError
-            If weights are given.
         """
-        if weights is not None:
-            self._refuse()
-        return [float("nan")] * len(self.metrics) if self._partial is None else self._partial.means()
+        return self.partial.means()
 
     def confidence_interval(
-        self,
-        metric: str | Metric,
-        *,
-        method: IntervalMethod = "auto",
-        level: float = 0.95,
-        replicates: int = 10_000,
-        seed: int = 0,
-        weights: Any = None,
-        clusters: Any = None,
-        strata: Any = None,
-        threads: int | None = None,
+        self, metric: str | Metric, *, method: IntervalMethod = "auto", level: float = 0.95
     ) -> Interval:
         """
         Compute a confidence interval of a metric's mean from the sums of values and of their squares.
@@ -368,10 +377,6 @@ class StreamedResults(Results):
             The kind of interval. See `compare`. The percentile bootstrap needs the values of single queries.
         level : float
             The confidence level, between 0 and 1.
-        weights, clusters, strata : None
-            Others are an error: values of single queries are not kept.
-        replicates, seed, threads
-            Ignored. `Results.confidence_interval` has these parameters, too.
 
         Returns
         -------
@@ -387,22 +392,13 @@ class StreamedResults(Results):
         from fastndcg.statistics.moments import add_range, find_bounds, find_range, summarize_exact_sums
         from fastndcg.statistics.settings import PART_INTERVALS, Settings
 
-        Settings(interval=method, level=level, replicates=replicates, seed=seed, threads=threads)
-        designs = {"weights": weights, "clusters": clusters, "strata": strata}
-        refused = next((name for name, value in designs.items() if value is not None), None)
-        if refused:
-            raise InvalidInputError(
-                f"`{refused}` must be left out, as values of single queries were not kept. {self._remedy}"
-            )
+        Settings(interval=method, level=level)
         if method not in PART_INTERVALS:
             raise InvalidInputError(
                 f"`method` must be 'auto' or 't', as values of single queries were not kept. {self._remedy}"
             )
         place = self._column(metric)
-        if self._partial is None:
-            total = squares = ExactSum()
-        else:
-            total, squares = self._partial.sums[place], self._partial.squares[place]
+        total, squares = self.partial.sums[place], self.partial.squares[place]
         own = find_range(total, squares, find_bounds(self.metrics[place], self.convention))
         moments = add_range(summarize_exact_sums(total, squares), [own], is_difference=False)
         return summarize_moments(moments, level=level, method=method)
@@ -416,44 +412,18 @@ class StreamedResults(Results):
         (n_metrics,) int array
             One count a metric.
         """
-        if self._partial is None:
-            return np.zeros(len(self.metrics), "i8")
-        return np.array([total.n_nan for total in self._partial.sums])
+        return np.array([total.n_nan for total in self.partial.sums])
 
-    def __getitem__(self, metric: Any) -> NoReturn:
-        self._refuse()
-
-    @property
-    def values(self) -> NoReturn:
-        """Raise an error: values of single queries are not kept."""
-        self._refuse()
-
-    @values.setter
-    def values(self, values: Array) -> None:
-        del values
-
-    @property
-    def query_ids(self) -> NoReturn:
-        """Raise an error: ids of single queries are not part of the result."""
-        self._refuse()
-
-    def to_dict(self) -> NoReturn:
-        """Raise an error: values of single queries are not kept."""
-        self._refuse()
-
-    def std(self, weights: Any = None, *, ddof: int = 1) -> NoReturn:
-        """Raise an error: values of single queries are not kept."""
-        del weights, ddof
-        self._refuse()
-
-    def _export_columns(self) -> NoReturn:
-        self._refuse()
+    def _export_columns(self) -> dict[str, Any]:
+        return {
+            "metric": list(map(str, self.metrics)),
+            "mean": self.means(),
+            "n_queries": [len(self)] * len(self.metrics),
+            "n_undefined": self.n_undefined(),
+        }
 
     def _json_pieces(self) -> Iterator[str]:
         yield dump_json(self._head_facts() | self.summary_facts())
-
-    def _refuse(self) -> NoReturn:
-        raise InvalidInputError(f"values of single queries were not kept. {self._remedy}")
 
 
 def check_streaming(metric: Metric, convention: Convention, *, per_query: bool) -> None:

@@ -154,14 +154,24 @@ def test_streaming_merge_raises_on_other_settings():
             stream.merge(other)
 
 
-def test_streaming_values_need_keep_values():
-    """Values of queries that are not kept raise an error that names `per_query=True`."""
+def test_a_summary_has_means_and_no_values():
+    """What needs values of single queries raises an error that names `per_query=True`."""
     result = stream_of(0, 10).result()
-    for ask in (
-        lambda: result["rr"], lambda: result.query_ids, result.to_dict, result.to_pandas, result.to_arrow,
-    ):  # fmt: skip
-        with pytest.raises(fn.InvalidInputError, match=r"not kept. Take StreamingEvaluator\(..., per_query=True\)"):
-            ask()
+    assert isinstance(result, fn.Summary)
+    assert not isinstance(result, fn.Results)
+    for name in ("values", "query_ids", "std", "to_dict", "by", "plot", "save"):
+        with pytest.raises(AttributeError, match=rf"no `{name}`, as .* Take StreamingEvaluator\(..., per_query=True\)"):
+            getattr(result, name)
+    with pytest.raises(TypeError, match=r"no columns, as .* Take StreamingEvaluator\(..., per_query=True\)"):
+        result["rr"]
+    with pytest.raises(AttributeError, match=r"a Summary has no `other`$"):
+        result.other  # noqa: B018
+    facts = json.loads(result.to_json())
+    assert facts["mean"] == result.mean()
+    assert list(facts["n_undefined"].values()) == result.n_undefined().tolist()
+    assert result.to_csv().splitlines()[0] == "metric,mean,n_queries,n_undefined"
+    assert result.to_markdown().splitlines()[2].split("|")[1].strip() == "nDCG@10"
+    assert len(result.to_csv().splitlines()) == 4
 
 
 PARTIAL = PartialSums.from_values((fn.RR,), fn.conventions["default"], np.array([[1.0], [np.nan]]), {"n_queries": 2})
@@ -267,8 +277,6 @@ def test_intervals_of_streams_that_need_values():
     result = stream_of(0, 30).result()
     with pytest.raises(fn.InvalidInputError, match="`method` must be 'auto' or 't', as values of single queries"):
         result.confidence_interval("rr", method="percentile")
-    with pytest.raises(fn.InvalidInputError, match="`clusters` must be left out"):
-        result.confidence_interval("rr", clusters=[1])
     empty = fn.StreamingEvaluator("rr").result().confidence_interval("rr")
     assert math.isnan(empty.low)
     assert empty.reason == "no query has a value"

@@ -36,7 +36,117 @@ if TYPE_CHECKING:
     from fastndcg.statistics.table import Table
 
 
-class Results(Picklable, Exportable):
+class MeanTable(Picklable, Exportable):
+    """
+    Base class of `Results` and `Summary`: the means of metrics in a printed table, and counts of queries.
+
+    It needs `means`, `n_undefined` and the number of queries as its length.
+    """
+
+    _rows: ClassVar[str] = "queries"  # the word for rows in tables
+    __slots__ = ("_notes", "convention", "metrics", "n_missing_in_qrels", "n_missing_in_run", "n_tied")
+    _notes: tuple[str, ...]
+    convention: Convention
+    metrics: tuple[Metric, ...]
+    n_missing_in_qrels: int
+    n_missing_in_run: int
+    n_tied: int
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def means(self) -> list[float]:
+        """Return each metric's mean, in the order of the metrics."""
+        raise NotImplementedError
+
+    def n_undefined(self) -> Array:
+        """Count the queries in which each metric is undefined."""
+        raise NotImplementedError
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the input and on metrics (see the class)."""
+        return (*self._notes, *notes_on(self.metrics, self.convention, self.n_tied > 0))
+
+    def __str__(self) -> str:
+        return text_table(self._table(), 1, self._footer())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._table(), 1, self._footer())
+
+    def _table(self) -> list[tuple[str, str, str, str]]:
+        body = [
+            (str(metric), f"{mean:.4f}", str(len(self)), str(undefined))
+            for metric, mean, undefined in zip(self.metrics, self.means(), self.n_undefined(), strict=True)
+        ]
+        are_means = all(metric.aggregate is None for metric in self.metrics)
+        return [("metric", "mean" if are_means else "overall", self._rows, "undefined"), *body]
+
+    def _footer(self) -> list[str]:
+        policy = f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} {self._rows} between different labels"
+        lines = [f"convention {self.convention}; {policy}"]
+        if self.n_missing_in_run:
+            lines.append(
+                f"judged queries missing in the run: {self.n_missing_in_run} ({self.convention.missing_in_run})"
+            )
+        if self.n_missing_in_qrels:
+            choice = self.convention.missing_in_qrels
+            lines.append(f"queries of the run missing in the qrels: {self.n_missing_in_qrels} ({choice})")
+        return [*lines, *self.notes]
+
+    def _print_table(self) -> PrintedTable:
+        rows = self._table()
+        return PrintedTable(rows, [True] + [False] * (len(rows[0]) - 1), self._footer())
+
+    def _head_facts(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "convention": {"name": self.convention.name, **self.convention.choices()},
+            "metrics": [str(metric) for metric in self.metrics],
+        }
+
+    def summary_facts(self) -> dict[str, Any]:
+        """
+        Return means and counts by name, for JSON.
+
+        Returns
+        -------
+        dict
+            Means and numbers of undefined queries by metric, numbers of queries, and notes.
+        """
+        return {
+            "mean": dict(zip(map(str, self.metrics), self.means(), strict=True)),
+            **self._count_rows(),
+            "n_undefined": dict(zip(map(str, self.metrics), self.n_undefined().tolist(), strict=True)),
+            "n_tied": self.n_tied,
+            "n_missing_in_run": self.n_missing_in_run,
+            "n_missing_in_qrels": self.n_missing_in_qrels,
+            "notes": list(self.notes),
+        }
+
+    def _count_rows(self) -> dict[str, int]:
+        return {"n_queries": len(self)}
+
+    def _column(self, metric: str | Metric) -> int:
+        """Return the column of a metric."""
+        parsed = Metric.parse(metric) if isinstance(metric, str) else metric
+        if not isinstance(parsed, Metric):
+            raise InvalidTypeError(f"a column of results is named by a text or a Metric, not {type(metric).__name__}")
+        try:
+            return self.metrics.index(parsed)
+        except ValueError:
+            names = list(map(str, self.metrics))
+            hint = suggest_name(str(parsed), names)
+            raise InvalidInputError(
+                f"these results have no {parsed}.{hint} They have {show_name(', '.join(names))}"
+            ) from None
+
+
+class Results(MeanTable):
     """
     The values of metrics for every query.
 
@@ -83,20 +193,7 @@ class Results(Picklable, Exportable):
     """
 
     _index: ClassVar[str | None] = "query"
-    _rows: ClassVar[str] = "queries"  # the word for rows in tables
-    __slots__ = (
-        "_notes",
-        "_query_ids",
-        "chance_values",
-        "convention",
-        "metrics",
-        "n_missing_in_qrels",
-        "n_missing_in_run",
-        "n_tied",
-        "provenance",
-        "value_weights",
-        "values",
-    )
+    __slots__ = ("_query_ids", "chance_values", "provenance", "value_weights", "values")
 
     def __init__(
         self,
@@ -113,15 +210,15 @@ class Results(Picklable, Exportable):
         chance_values: Array | None = None,
         provenance: Provenance | None = None,
     ) -> None:
-        self.values = values
         self.metrics = metrics
-        self._query_ids = query_ids
         self.convention = convention
-        self.value_weights = value_weights
         self.n_tied = n_tied
         self.n_missing_in_run = n_missing_in_run
         self.n_missing_in_qrels = n_missing_in_qrels
         self._notes = notes
+        self.values = values
+        self._query_ids = query_ids
+        self.value_weights = value_weights
         self.chance_values = chance_values
         self.provenance = provenance
 
@@ -129,11 +226,6 @@ class Results(Picklable, Exportable):
     def query_ids(self) -> Array:
         """The queries' ids, or their numbers from 0."""
         return np.arange(len(self.values)) if self._query_ids is None else self._query_ids
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks on the input and on metrics (see the class)."""
-        return (*self._notes, *notes_on(self.metrics, self.convention, self.n_tied > 0))
 
     @property
     def own_notes(self) -> tuple[str, ...]:
@@ -430,42 +522,9 @@ class Results(Picklable, Exportable):
         """Return the columns of a table that name each row."""
         return {"query": self.query_ids}
 
-    def __str__(self) -> str:
-        return text_table(self._table(), 1, self._footer())
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return html_table(self._table(), 1, self._footer())
-
-    def _table(self) -> list[tuple[str, str, str, str]]:
-        body = [
-            (str(metric), f"{mean:.4f}", str(len(self)), str(undefined))
-            for metric, mean, undefined in zip(self.metrics, self.means(), self.n_undefined(), strict=True)
-        ]
-        are_means = all(metric.aggregate is None for metric in self.metrics)
-        return [("metric", "mean" if are_means else "overall", self._rows, "undefined"), *body]
-
-    def _footer(self) -> list[str]:
-        policy = f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} {self._rows} between different labels"
-        lines = [f"convention {self.convention}; {policy}"]
-        if self.n_missing_in_run:
-            lines.append(
-                f"judged queries missing in the run: {self.n_missing_in_run} ({self.convention.missing_in_run})"
-            )
-        if self.n_missing_in_qrels:
-            choice = self.convention.missing_in_qrels
-            lines.append(f"queries of the run missing in the qrels: {self.n_missing_in_qrels} ({choice})")
-        return [*lines, *self.notes]
-
     def _export_columns(self) -> dict[str, Any]:
         values = {str(metric): self.values[:, column] for column, metric in enumerate(self.metrics)}
         return self._id_columns() | values
-
-    def _print_table(self) -> PrintedTable:
-        rows = self._table()
-        return PrintedTable(rows, [True] + [False] * (len(rows[0]) - 1), self._footer())
 
     def save(self, path: FilePath, *, truth: Any = None, predictions: Any = None) -> None:
         """
@@ -498,56 +557,14 @@ class Results(Picklable, Exportable):
     def _list_facts(self, **extra_facts: Any) -> dict[str, Any]:
         names = [str(metric) for metric in self.metrics]
         columns = self._id_columns()
+        version = {} if self.provenance is None else {"version": self.provenance.version}
         rows = zip(*(ids.tolist() for ids in columns.values()), *self.values.T.tolist(), strict=True)
         return {
             **self._head_facts(),
+            **version,
             **self.summary_facts(),
             "std": dict(zip(names, self.std().values(), strict=True)),
             **describe_extras(self),
             **extra_facts,
             "per_query": [dict(zip([*columns, *names], row, strict=True)) for row in rows],
         }
-
-    def _head_facts(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "version": __version__ if self.provenance is None else self.provenance.version,
-            "convention": {"name": self.convention.name, **self.convention.choices()},
-            "metrics": [str(metric) for metric in self.metrics],
-        }
-
-    def summary_facts(self) -> dict[str, Any]:
-        """
-        Return means and counts by name, for JSON.
-
-        Returns
-        -------
-        dict
-            Means and numbers of undefined queries by metric, numbers of queries, and notes.
-        """
-        return {
-            "mean": self.mean(),
-            **self._count_rows(),
-            "n_undefined": dict(zip(map(str, self.metrics), self.n_undefined().tolist(), strict=True)),
-            "n_tied": self.n_tied,
-            "n_missing_in_run": self.n_missing_in_run,
-            "n_missing_in_qrels": self.n_missing_in_qrels,
-            "notes": list(self.notes),
-        }
-
-    def _count_rows(self) -> dict[str, int]:
-        return {"n_queries": len(self)}
-
-    def _column(self, metric: str | Metric) -> int:
-        """Return the column of a metric."""
-        parsed = Metric.parse(metric) if isinstance(metric, str) else metric
-        if not isinstance(parsed, Metric):
-            raise InvalidTypeError(f"a column of results is named by a text or a Metric, not {type(metric).__name__}")
-        try:
-            return self.metrics.index(parsed)
-        except ValueError:
-            names = list(map(str, self.metrics))
-            hint = suggest_name(str(parsed), names)
-            raise InvalidInputError(
-                f"these results have no {parsed}.{hint} They have {show_name(', '.join(names))}"
-            ) from None

@@ -101,7 +101,7 @@ EXAMPLES = {
     "Scorer": (lambda: fn.Scorer(score_rows, n_items=4), lambda one: rows(fn.evaluate(LIKED, one, "ndcg,rr"))),
     "StreamingEvaluator": (lambda: streamed(per_query=True), lambda one: rows(one.result())),
     "StreamingEvaluator of sums": (lambda: streamed(per_query=False), lambda one: str(one.result())),
-    "StreamedResults": (lambda: streamed(per_query=False).result(), lambda one: (str(one), one.means(), len(one))),
+    "Summary": (lambda: streamed(per_query=False).result(), lambda one: (str(one), one.means(), len(one))),
     "TopItems": (
         lambda: fn.Embeddings(VECTORS, ITEM_VECTORS).top(2), lambda one: rows(fn.evaluate(LIKED, one, "p@2,rr"))
     ),

@@ -12,6 +12,6 @@ Tasks evaluate whole queries by `DataFrame.mapInArrow`, and send back exact sums
 """
 
 from fastndcg.integrations.spark.compare import SparkComparison, compare
-from fastndcg.integrations.spark.evaluate import SparkResults, evaluate
+from fastndcg.integrations.spark.evaluate import evaluate
 
-__all__ = ["SparkComparison", "SparkResults", "compare", "evaluate"]
+__all__ = ["SparkComparison", "compare", "evaluate"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -34,17 +34,10 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.results.partial import PartialSums
 from fastndcg.runtime.optional_packages import optional_import
-from fastndcg.streaming import COUNTS, StreamedResults, check_streaming
+from fastndcg.streaming import Summary, check_streaming
 
 MEMORY = 1 << 30  # bytes for the rows of a task
 METRICS_TYPES = (str, Metric, list, tuple, set, dict, Iterator)  # of what is no DataFrame
-
-
-class SparkResults(StreamedResults):
-    """Results with means, counts and intervals, without the values of single queries (see `Results`)."""
-
-    __slots__ = ()
-    _remedy: ClassVar[str] = "Take spark.evaluate(..., per_query=True)."
 
 
 def evaluate(
@@ -92,7 +85,7 @@ def evaluate(
 
     Returns
     -------
-    SparkResults or DataFrame
+    Summary or DataFrame
         Means, counts and intervals. With ``per_query=True`` a DataFrame with the column of the queries and a column a
         metric, null where the metric is undefined.
 
@@ -132,12 +125,11 @@ def evaluate(
     if per_query:
         return _map_queries(plan)
     partial, _ = collect_parts(plan.data, plan.task)
-    partial = partial or make_empty_sums(request)
+    partial = partial or request.add_up(np.empty((0, len(request.metrics))), {})
     if predictions is not None and not partial.counts.get("n_common"):
         refuse_disjoint()
-    counts = {name: partial.counts.get(name, 0) for name in COUNTS}
-    n_queries = partial.counts["n_queries"]
-    return SparkResults(partial, n_queries, request.metrics, parse_convention(convention), counts)
+    remedy = "Take spark.evaluate(..., per_query=True)."
+    return Summary(partial, request.metrics, parse_convention(convention), remedy)
 
 
 def make_request(
@@ -172,12 +164,6 @@ def collect_parts(data: Any, task: Any) -> tuple[PartialSums | None, bytes | Non
     if total is None or total.part is None:
         return None, None
     return PartialSums.from_bytes(total.part), total.largest
-
-
-def make_empty_sums(request: Request) -> PartialSums:
-    """Return the sums of no query."""
-    counts = dict.fromkeys(("n_queries", *COUNTS), 0)
-    return request.add_up(np.empty((0, len(request.metrics))), counts)
 
 
 def refuse_disjoint() -> NoReturn:
