@@ -8,11 +8,11 @@ import pytest
 import fastndcg as fn
 from benchmarks.data import ALL_TREC, NDCG, TREC, TWELVE, make_rows, make_workload, prepare_evaluation
 from benchmarks.proof import equals, verify_values
-from fastndcg.metrics.families import CATALOG
+from fastndcg.metrics.families import records_of
 from fastndcg.metrics.trec_eval import read
 from fastndcg.metrics.trec_eval_lines import lines
 
-NAMES = [name for name, record in CATALOG.items() if record.function_name == "evaluate" and not record.by_subtopic]
+NAMES = [record.name for record in records_of("evaluate") if not record.by_subtopic]
 DOCUMENTS = 100
 MEASURES = [
     *(f"{name}@{k}" for name in ("alpha-nDCG", "alpha-DCG", "ERR-IA", "nERR-IA", "P-IA", "strec") for k in (5, 10, 20)),

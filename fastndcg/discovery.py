@@ -9,7 +9,7 @@ from fastndcg.choices import ConventionKind, FusionKind, MetricFamily, MetricFun
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.fusion import catalog as fusion_catalog
 from fastndcg.metrics.describe import describe_parameters, list_trec_names
-from fastndcg.metrics.families import FAMILIES, OTHER_RECORDS, RECORDS, REGISTERED, Record
+from fastndcg.metrics.families import CATALOG, FAMILIES, Record
 from fastndcg.named_conventions import KINDS, conventions
 from fastndcg.statistics.table import Column, Table
 
@@ -97,13 +97,12 @@ def list_metrics(
     >>> [row.name for row in fn.list_metrics("cumulative gain", family="gains")]
     ['nDCG', 'DCG', 'CG', 'IDCG']
     """
-    records = [*RECORDS, *(record for record in _list_registered()), *OTHER_RECORDS]
     _check_choice("family", family, [*FAMILIES, CUSTOM])
     _check_choice("function", function, FUNCTIONS)
     words = _split_words(search)
     rows = [
         _make_row(record)
-        for record in records
+        for record in CATALOG.values()
         if family in (None, record.family)
         and function in (None, record.function_name)
         and _has_words(words, record.name, record.title, record.formula, record.source, *_other_names(record))
@@ -218,11 +217,6 @@ def _describe_fusion() -> Iterator[tuple[FusionRow, list[str]]]:
         names = tuple(dict.fromkeys([*norm.aliases, *norm.names_elsewhere]))
         row = FusionRow(norm.name, norm.title, NORMALIZATION, norm.formula, (), False, names, norm.source)
         yield row, [name for peer in norm.peers for name in peer]
-
-
-def _list_registered() -> list[Record]:
-    """Return the last registered metric of each name."""
-    return list({record.name: record for record in REGISTERED}.values())
 
 
 def _make_row(record: Record) -> MetricRow:

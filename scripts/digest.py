@@ -113,7 +113,11 @@ def random_rankings(n_queries: int, most: int, seed: int, *, lowest: int = 0) ->
 
 def plain_metrics() -> list[fn.Metric]:
     """Return every metric of one label a document, at every cutoff that it takes."""
-    records = {name: record for name, record in fn.CATALOG.items() if not record.by_subtopic}
+    records = {
+        name: record
+        for name, record in fn.CATALOG.items()
+        if record.function_name == "evaluate" and not record.by_subtopic
+    }
     metrics = [fn.Metric(name, k if record.has_cutoff else None) for name, record in records.items() for k in CUTOFFS]
     texts = ("nDCG(gain=exp2)@5", "DCG(rel=2)@4", "P(rel=2)@5", "F(beta=2)@7", "AP(rel=3)@9", "RBP(p=0.5)")
     return [*dict.fromkeys(metrics), *map(fn.Metric.parse, texts)]

@@ -40,14 +40,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     is_check = parser.parse_args().check
-    from fastndcg.metrics.families import CATALOG
+    from fastndcg.metrics.families import records_of
 
+    names = sorted(record.name for record in records_of("evaluate"))
     package = ROOT / "fastndcg" / "__init__.py"
     stub = package.with_suffix(".pyi")
-    texts = {package: with_metrics(package.read_text(encoding="utf-8"), sorted(CATALOG))}
+    texts = {package: with_metrics(package.read_text(encoding="utf-8"), names)}
     texts[package.with_name("choices.py")] = make_choices()
     texts[ROOT / "docs" / "reference" / "drop_ins.md"] = make_drop_in_page()
-    texts[stub] = make_stub(read_public_names(texts[package]), sorted(CATALOG))
+    texts[stub] = make_stub(read_public_names(texts[package]), names)
     is_current = True
     for path, text in texts.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:

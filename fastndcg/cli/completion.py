@@ -41,19 +41,19 @@ def list_metrics(prefix: str, **context: Any) -> list[str]:
     ['ndcg@10,bpref']
     """
     del context
-    from fastndcg.metrics.families import RECORDS
+    from fastndcg.metrics.families import records_of
 
     before, comma, begun = prefix.rpartition(",")
-    names = dict.fromkeys(name for record in RECORDS for name in (record.name, *record.aliases))
+    names = dict.fromkeys(name for record in records_of("evaluate") for name in (record.name, *record.aliases))
     return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
 
 
 def list_every_metric(prefix: str, **context: Any) -> list[str]:
     """Return the names of metrics of all functions that continue a text."""
     del context
-    from fastndcg.metrics.families import EVERY
+    from fastndcg.metrics.families import CATALOG
 
-    return [name for name in EVERY if name.startswith(prefix)]
+    return [name for name in CATALOG if name.startswith(prefix)]
 
 
 def list_conventions(prefix: str, **context: Any) -> list[str]:

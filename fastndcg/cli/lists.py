@@ -9,7 +9,7 @@ from fastndcg.cli import completion, options, output
 from fastndcg.errors import printable
 from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown
 from fastndcg.metrics.describe import list_facts, list_trec_names
-from fastndcg.metrics.families import AGGREGATES, CATALOG, OTHER_CATALOG, Record
+from fastndcg.metrics.families import AGGREGATES, CATALOG, Record
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import FIELDS, Convention, conventions, parse_convention
 from fastndcg.named_conventions.convention import short
@@ -69,7 +69,7 @@ def run_metrics(arguments: argparse.Namespace) -> None:
     """List all metrics, or describe one."""
     record = None if arguments.name is None else Metric.parse(arguments.name).record
     if record is None:
-        facts: Any = [describe_metric(listed) for listed in _list_records()]
+        facts: Any = [describe_metric(listed) for listed in CATALOG.values()]
         rows, notes = _list_metrics()
     else:
         facts = describe_metric(record)
@@ -105,18 +105,14 @@ def describe_metric(record: Record) -> dict[str, Any]:
     }
 
 
-def _list_records() -> list[Record]:
-    return [*CATALOG.values(), *OTHER_CATALOG.values()]
-
-
 def _list_metrics() -> tuple[list[list[str]], list[str]]:
     """Return a row for each metric, below headings: its name, its title and its aliases. And notes."""
     rows = [["metric", "title", "also called"]]
-    for record in _list_records():
+    for record in CATALOG.values():
         names = dict.fromkeys((*record.aliases, *list_trec_names(record)))
         rows.append([record.name, printable(record.title), printable(", ".join(names))])
     aggregates = ", ".join(f"{aggregate.name} ({aggregate.title})" for aggregate in AGGREGATES.values())
-    others = ", ".join(OTHER_CATALOG)
+    others = ", ".join(name for name, record in CATALOG.items() if record.function_name != "evaluate")
     return rows, [
         f"for two rankings (fastndcg agreement) and for recommended items (in Python): {others}",
         "a cutoff is written @k, such as nDCG@10; `fastndcg metrics nDCG` describes one metric",

@@ -20,7 +20,7 @@ import numpy as np
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.integrations.polars import evaluate_lists, parse_query_metrics
-from fastndcg.metrics.families import RECORDS
+from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
@@ -119,7 +119,7 @@ def list_metrics() -> dict[str, str]:
     >>> [name for name, metric in list_metrics().items() if metric == "AP"]
     ['ap', 'map', 'average_precision', 'mean_average_precision']
     """
-    plain = [record for record in RECORDS if not record.by_subtopic]
+    plain = [record for record in records_of("evaluate") if not record.by_subtopic]
     names = {record.name.lower(): record.name for record in plain}
     for record in plain:
         for alias in record.aliases:

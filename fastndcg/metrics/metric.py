@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from fastndcg.choices import AggregateName
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, Words, shorten, suggest_name
 from fastndcg.metrics.describe import AMBIGUOUS, describe_metric, explain_name, list_facts, make_example
-from fastndcg.metrics.families import AGGREGATES, EVERY, OTHER_RECORDS, RECORDS, REGISTERED, Record
+from fastndcg.metrics.families import AGGREGATES, CATALOG, REGISTERED, Record
 from fastndcg.metrics.parameters import check_cutoff, check_parameter
 from fastndcg.metrics.trec_eval import BY_LOWER_NAME, parse_measure
 from fastndcg.parsing import (
@@ -28,7 +28,7 @@ from fastndcg.runtime.escapes import show_name
 
 NAMES = {
     text.lower(): record.name
-    for record in (*RECORDS, *OTHER_RECORDS)
+    for record in CATALOG.values()
     for text in (record.name, *record.aliases, record.trec_name, *record.names_elsewhere)
     if text and text.lower() not in AMBIGUOUS
 }
@@ -169,7 +169,7 @@ class Metric:
     @property
     def record(self) -> Record:
         """The record of the metric in the catalogue."""
-        return EVERY[self.name]
+        return CATALOG[self.name]
 
     def get(self, parameter: str) -> Any:
         """
@@ -390,20 +390,20 @@ def _find_record(name: str) -> Record:
         short = name[:80]
         if explain_name(short):
             raise UnknownMetricError(explain_name(short))
-        hint = _suggest_cutoff(short) or suggest_name(short, [*EVERY, *NAMES, *AGGREGATED_NAMES, *BY_LOWER_NAME])
+        hint = _suggest_cutoff(short) or suggest_name(short, [*CATALOG, *NAMES, *AGGREGATED_NAMES, *BY_LOWER_NAME])
         raise UnknownMetricError(
             f"no metric is called {shorten(short)}.{hint} ",
             Words("`fn.list_metrics()`", "`fastndcg metrics`"),
             " lists all",
         )
-    return EVERY[canonical]
+    return CATALOG[canonical]
 
 
 def _suggest_cutoff(name: str) -> str:
     """Return a hint for a name that ends with its cutoff, as ndcg10 or ndcg_at_10, or an empty text for others."""
     match = _WITH_NUMBER.fullmatch(name)
     canonical = NAMES.get(match[1].lower()) if match else None
-    if match is None or canonical is None or not EVERY[canonical].has_cutoff:
+    if match is None or canonical is None or not CATALOG[canonical].has_cutoff:
         return ""
     return f" Did you mean '{canonical}@{match[2] if match[2].isdigit() else 10}'?"
 
@@ -416,6 +416,6 @@ def _check_cutoff(record: Record, k: Any) -> int:
 
 def __getattr__(name: str) -> Metric:
     """Return a metric of the catalogue without parameters: nDCG, AP, …."""
-    if name not in EVERY:
+    if name not in CATALOG:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return Metric(name)

@@ -60,7 +60,7 @@ def read_catalogue(root: Path) -> Any:
 
 _READ_CATALOGUE = """
 import dataclasses, json
-from fastndcg.metrics.families import EVERY
+from fastndcg.metrics.families import CATALOG
 from fastndcg.metrics.metric import Metric
 
 VALUES = {"gain": "exp2", "discount": "1/r", "table": (0.25, 0.5), "int": 3}
@@ -71,7 +71,7 @@ def make_value(parameter):
     return VALUES[parameter.type]
 
 def texts():
-    for record in EVERY.values():
+    for record in CATALOG.values():
         parameters = {p.name: make_value(p) for p in record.parameters}
         cutoffs = (None, 10) if record.has_cutoff else (None,)
         for k in cutoffs:
@@ -89,5 +89,5 @@ def parses_back(text, metric):
         return False
 
 wrong = [f"families: {text!r} does not read as {metric}" for text, metric in texts() if not parses_back(text, metric)]
-print(json.dumps({"records": [dataclasses.asdict(record) for record in EVERY.values()], "not_read_back": wrong}))
+print(json.dumps({"records": [dataclasses.asdict(record) for record in CATALOG.values()], "not_read_back": wrong}))
 """

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from fastndcg.metrics import families as catalog
 from fastndcg.metrics.describe import describe_ties, list_trec_names
-from fastndcg.metrics.families import AGGREGATES, EVERY, FAMILIES, Parameter, Record
+from fastndcg.metrics.families import AGGREGATES, CATALOG, FAMILIES, Parameter, Record
 from fastndcg.metrics.families.aggregates import AggregateRecord
 from fastndcg.metrics.families.record import TIE_POLICIES, TIES_AND_MEAN_RANK
 from fastndcg.parsing import format_value
@@ -52,7 +51,7 @@ def make_pages() -> dict[str, str | bytes]:
 
 def write_overview(families: list[str]) -> Iterator[str]:
     """Yield the lists of metrics for the overview, which is in docs/reference/metrics/index.md."""
-    yield f"These are {len(EVERY)} metrics in {len(families)} families.\n\n"
+    yield f"These are {len(CATALOG)} metrics in {len(families)} families.\n\n"
     for family in families:
         yield f"## {_title(family)}\n\n{_describe_family(family)}\n\n"
         rows = ([_link(record), _escape(record.title), _code(record.aliases)] for record in _records(family))
@@ -136,7 +135,7 @@ def write_aggregates() -> Iterator[str]:
 def write_names() -> Iterator[str]:
     """Yield the lines of the page about names in other programs, with a table for each program."""
     programs: dict[str, list[tuple[Record, str]]] = {"trec_eval": []}
-    for record in _in_order():
+    for record in CATALOG.values():
         for name in list_trec_names(record):
             programs["trec_eval"].append((record, name))
         for program, name in record.peers:
@@ -251,17 +250,8 @@ def _write_aggregate(record: AggregateRecord, namespace: dict[str, Any]) -> Iter
     yield f"**Example**\n\n```pycon\n{code}```\n\n"
 
 
-def _names_in_order() -> list[str]:
-    return [record.name for record in _in_order()]
-
-
-def _in_order() -> tuple[Record, ...]:
-    """Return all records in the order of their sections, those of other functions last."""
-    return (*catalog.RECORDS, *catalog.OTHER_RECORDS)
-
-
 def _records(family: str) -> list[Record]:
-    return [record for record in _in_order() if record.family == family]
+    return [record for record in CATALOG.values() if record.family == family]
 
 
 def _title(family: str) -> str:

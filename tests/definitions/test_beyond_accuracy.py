@@ -7,7 +7,7 @@ import pytest
 from evaluators import exactly
 
 import fastndcg as fn
-from fastndcg.metrics.families import OTHER_CATALOG
+from fastndcg.metrics.families import CATALOG
 
 BEYOND = pytest.mark.parametrize(
     "beyond", [fn.beyond_accuracy, fn.reference.beyond_accuracy], ids=["kernels", "reference"]
@@ -86,7 +86,7 @@ EACH_OF_ALL = [case for of_record in OF_ALL.values() for case in of_record]
 
 def test_beyond_accuracy_definitions_are_complete():
     every = DEFINITIONS | OF_ALL
-    records = {name: record for name, record in OTHER_CATALOG.items() if record.function_name == "beyond_accuracy"}
+    records = {name: record for name, record in CATALOG.items() if record.function_name == "beyond_accuracy"}
     assert every.keys() == records.keys()
     assert OF_ALL.keys() == {name for name, record in records.items() if record.has_one_value}
     for name, of_record in every.items():

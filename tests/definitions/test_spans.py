@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastndcg as fn
-from fastndcg.metrics.families import OTHER_CATALOG
+from fastndcg.metrics.families import CATALOG
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data/chunking_evaluation/spans.json").read_text(encoding="utf-8"))
-METRICS = [name for name, record in OTHER_CATALOG.items() if record.function_name == "evaluate_spans"]
+METRICS = [name for name, record in CATALOG.items() if record.function_name == "evaluate_spans"]
 GOLD = {"q": [("a", 100, 200), ("b", 0, 50, 3)]}
 CHUNKS = {"q": [("a", 50, 150), ("a", 100, 250), ("c", 0, 90), ("b", 0, 100)]}
 IDEAL = 150 / log2(2) + 100 / log2(3)  # b has 50 characters of weight 3

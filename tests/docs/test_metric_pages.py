@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from fastndcg.metrics.families import AGGREGATES, EVERY, FAMILIES
+from fastndcg.metrics.families import AGGREGATES, CATALOG, FAMILIES
 from scripts.site import metric_examples, metric_pages, metric_symbols
 from scripts.site.metric_formulas import FORMULAS
 
-RECORDS = {**EVERY, **AGGREGATES}
+RECORDS = {**CATALOG, **AGGREGATES}
 MOST_USED = {"nDCG", "DCG", "AP", "RR", "P", "R", "Success", "RBP", "ERR", "bpref"}
 
 
@@ -39,7 +39,7 @@ def test_formula_is_drawn(name):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_examples_of_a_page_print_what_it_shows(family):
     page = "".join(metric_pages.write_family(family))
-    for name in (name for name, record in EVERY.items() if record.family == family):
+    for name in (name for name, record in CATALOG.items() if record.family == family):
         assert f"(metric-{name.lower().replace('_', '-')})=\n" in page
         assert all(equation in page for equation in FORMULAS[name])
     check_examples(page)
@@ -55,18 +55,18 @@ def test_metrics_used_most_are_worked_out_by_hand():
     assert set(metric_examples.BY_HAND) == MOST_USED
     for name in MOST_USED:
         namespace = {}
-        list(metric_examples.run_code(metric_examples.SETUPS[metric_examples.find_kind(EVERY[name])], namespace))
-        assert metric_examples.work_by_hand(EVERY[name], namespace)
+        list(metric_examples.run_code(metric_examples.SETUPS[metric_examples.find_kind(CATALOG[name])], namespace))
+        assert metric_examples.work_by_hand(CATALOG[name], namespace)
 
 
 def test_overview_names_and_addresses():
     families = list(FAMILIES)
     text = "".join(metric_pages.write_overview(families))
-    for name in EVERY:
+    for name in CATALOG:
         assert f"(#metric-{name.lower().replace('_', '-')})" in text
     assert all(f"(#aggregate-{name})" in text for name in AGGREGATES)
     text = "".join(metric_pages.write_names()).replace("\\", "")
-    for record in EVERY.values():
+    for record in CATALOG.values():
         for program, name in record.peers:
             assert f"## {program}\n" in text
             assert re.split("[,:(]", name)[0] in text
@@ -81,7 +81,7 @@ def test_plots_are_alike_from_build_to_build():
     from scripts.site.metric_plots import COLOURS, PLACES, PLOTS, draw
 
     assert {plot for plots in PLACES.values() for plot in plots} == set(PLOTS)
-    assert set(PLACES) <= set(EVERY)
+    assert set(PLACES) <= set(CATALOG)
     plot = PLOTS["gains"]
     lines = plot.make_lines()
     assert [line.y for line in lines] == [[0, 1, 2, 3, 4], [0, 1, 3, 7, 15], [0, 1, 1, 1, 1]]
@@ -101,7 +101,7 @@ def check_examples(page):
 
 
 def test_sources_can_be_found():
-    texts = {record.name: f"{record.source} doi:{record.doi}" for record in EVERY.values()}
+    texts = {record.name: f"{record.source} doi:{record.doi}" for record in CATALOG.values()}
     texts |= {name: record.source for name, record in AGGREGATES.items()}
     is_place = re.compile(r"doi:10\.\d{4,}/\S+|ISBN (?:\d-?){9}[\dX]|https?://\S+")
     assert [name for name, text in texts.items() if not is_place.search(text)] == []

@@ -13,7 +13,7 @@ import fastndcg as fn
 from fastndcg.errors import InvalidInputError
 from fastndcg.fusion.tuning import line_search
 from fastndcg.fusion.tuning.line_search import search_line
-from fastndcg.metrics.families import CATALOG
+from fastndcg.metrics.families import records_of
 
 CHOICES = ("ties=input", "ties=id_ascending", "ties=best", "ties=worst", "ties=input_reversed", "negative_labels=keep",
            "unjudged=removed", "pool=retrieved", "missing_in_qrels=undefined")  # fmt: skip
@@ -62,9 +62,7 @@ def test_step_function_equals_the_engine_to_the_bit(convention):
 def test_step_function_equals_the_engine_for_every_metric():
     """Every metric that reads ranks of relevant documents alone, others are refused."""
     n_compared = 0
-    for record in CATALOG.values():
-        if record.function_name != "evaluate":
-            continue
+    for record in records_of("evaluate"):
         metric = fn.Metric(record.name)
         with contextlib.suppress(InvalidInputError):
             check_equals_engine(*draw_case(3, n_queries=3), metric, "default(negative_labels=zero)")

@@ -12,7 +12,7 @@ from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import CHOICES as FUSION_CHOICES
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.recommendations.interactions import MAX_MARKED_ROW, Interactions
-from fastndcg.metrics.families import OTHER_CATALOG, RECORDS
+from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import CHOICES, conventions
 from fastndcg.rankings.rankings import Rankings
@@ -53,7 +53,7 @@ def evaluate_sums(rng):
     fractions = labels * rng.random(len(labels)) * 40
     engine.run(Rankings(fractions, scores, offsets), (Metric("nDCG"), Metric("DCG")), DEFAULT)
     equal = Rankings(np.ones(len(labels), "u1"), scores, offsets)
-    every = tuple(Metric(record.name) for record in RECORDS if not record.by_subtopic)
+    every = tuple(Metric(record.name) for record in records_of("evaluate") if not record.by_subtopic)
     engine.run(equal, every, DEFAULT.replace(ties="input"))
     engine.run(equal, tuple(metric for metric in every if "average" in metric.record.ties), DEFAULT)
 
@@ -61,14 +61,14 @@ def evaluate_sums(rng):
 def evaluate_variants(rng):
     """Evaluate what takes a metric's place under some choices, metrics by subtopic, and an exact sum."""
     labels, scores, offsets = make_queries(rng)
-    for record in RECORDS:
+    for record in records_of("evaluate"):
         for field, choice, _ in record.variants:
             metric = Metric(record.name, 1 if record.has_cutoff else None)
             is_convention = field in CHOICES
             convention = DEFAULT.replace(**{field: choice}) if is_convention else DEFAULT
             chosen = metric if is_convention else metric(**{field: choice})
             fn.evaluate(labels, scores, chosen, offsets=offsets, convention=convention)
-    by_subtopic = [Metric(record.name) for record in RECORDS if record.by_subtopic]
+    by_subtopic = [Metric(record.name) for record in records_of("evaluate") if record.by_subtopic]
     by_subtopic += [metric @ 5 for metric in by_subtopic if metric.record.has_cutoff]
     subtopics = rng.integers(0, 2, (4, 30, 3))
     for scored in (rng.random((4, 30)), rng.integers(0, 4, (4, 30))):
@@ -97,7 +97,7 @@ def compare(rng):
 
 def agree(rng):
     """Compare rankings by every metric of agreement, for both dtypes of scores."""
-    names = [name for name, record in OTHER_CATALOG.items() if record.function_name == "agreement"]
+    names = [record.name for record in records_of("agreement")]
     _, _, offsets = make_queries(rng)
     for first in ("f4", "f8"):
         for second in ("f4", "f8"):
@@ -107,7 +107,7 @@ def agree(rng):
 
 
 def look_beyond(rng):
-    names = [name for name, record in OTHER_CATALOG.items() if record.function_name == "beyond_accuracy"]
+    names = [record.name for record in records_of("beyond_accuracy")]
     metrics = [*names, "ILD(distance=jaccard)", "ILD(distance=hamming)"]
     recommended = np.argsort(rng.random((20, 50)), axis=1)[:, :5]
     for dtype in ("i4", "i8"):
@@ -121,7 +121,7 @@ def look_beyond(rng):
 
 def cover_text(rng):
     """Cover gold text by chunks, by every metric of spans."""
-    names = [name for name, record in OTHER_CATALOG.items() if record.function_name == "evaluate_spans"]
+    names = [record.name for record in records_of("evaluate_spans")]
     gold, chunks = ({q: [("a", s, s + 9) for s in rng.integers(0, 90, n).tolist()] for q in "pq"} for n in (3, 8))
     fn.evaluate_spans(gold, chunks, [*names, "span_ndcg(ideal=chunks)@3"])
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.kernels.jit import IS_JIT_OFF
-from fastndcg.metrics.families import CATALOG
+from fastndcg.metrics.families import CATALOG, records_of
 from fastndcg.named_conventions import CHOICES
 from fastndcg.rankings.rankings import Rankings
 
-PLAIN = [name for name, record in CATALOG.items() if not record.by_subtopic]  # that take one label a document
+PLAIN = [record.name for record in records_of("evaluate") if not record.by_subtopic]  # that take one label a document
 BY_SUBTOPIC = [name for name, record in CATALOG.items() if record.by_subtopic]
 JIT = not IS_JIT_OFF
 POLICIES = CHOICES["ties"]

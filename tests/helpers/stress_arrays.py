@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse
 
 import fastndcg as fn
-from fastndcg.metrics.families import CATALOG, OTHER_CATALOG
+from fastndcg.metrics.families import records_of
 
 SIZES = (0, 1, 2, 3, 7, 20, 60, 64, 100, 130, 300, 900, 2000)
 N_QUERIES = 600
@@ -155,15 +155,14 @@ def spans(arrays):
 def groups_of(arrays):
     """Return groups of all metrics of the catalogue, each with its names and the calls that evaluate it."""
     texts = {"IPrec": "IPrec(recall=0.3)", "PatR": "PatR(recall=0.5)", "nDCG": "nDCG@10", "P": "P@5"}
-    plain = {record: texts.get(record.name, record.name) for record in CATALOG.values() if not record.by_subtopic}
+    plain = {record: texts.get(record.name, record.name) for record in records_of("evaluate") if not record.by_subtopic}
     averaged = [text for record, text in plain.items() if "average" in record.ties]
     some = [averaged[first : first + A_GROUP] for first in range(0, len(averaged), A_GROUP)]
     some.append([text for record, text in plain.items() if "average" not in record.ties])
-    by_subtopic = [record.name for record in CATALOG.values() if record.by_subtopic]
-    others = {"agreement": [], "beyond_accuracy": [], "evaluate_spans": []}
-    for record in OTHER_CATALOG.values():
-        others.get(record.function_name, []).append(record.name)
-    of_pairs, of_items, of_spans = others.values()
+    by_subtopic = [record.name for record in records_of("evaluate") if record.by_subtopic]
+    of_pairs, of_items, of_spans = (
+        [record.name for record in records_of(name)] for name in ("agreement", "beyond_accuracy", "evaluate_spans")
+    )
     scores = itertools.cycle(arrays.scores.values())
     known = {"interactions": arrays.liked, "vectors": arrays.vectors, "categories": arrays.categories}
     known |= {"liked": arrays.liked, "threads": 2}

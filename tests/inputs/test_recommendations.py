@@ -14,7 +14,7 @@ from fastndcg import partitions
 from fastndcg.engine import run as engine
 from fastndcg.inputs.recommendations import interactions as items
 from fastndcg.kernels.inputs.match_items import are_rising
-from fastndcg.metrics.families import RECORDS
+from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import parse_convention
 from fastndcg.rankings.known_ranks import RankedLists
@@ -312,7 +312,7 @@ def test_recommendation_metrics_equal_metrics_of_full_labels(name):
     assert dense.labels.tolist() == [4, 0, 1, 0, 0, 0, 0, 2, 1, 1, 0, 1]
     assert dense.judged.tolist() == [True, False, True, False, False, True, False, True, True, True, False, True]
     assert dense.scores.tolist() == [0, -1, -2, 0, -1, 0, -1, -2, -3, 0, -1, -2]
-    for record in RECORDS:
+    for record in records_of("evaluate"):
         for k in (None, 2) if record.has_cutoff else (None,):
             metric = Metric(record.name, k)
             try:

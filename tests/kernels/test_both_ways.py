@@ -17,7 +17,7 @@ from fastndcg import evaluation
 from fastndcg.engine import plan
 from fastndcg.engine import run as engine
 from fastndcg.kernels import jit, lookup, machine_code, native_object, signatures
-from fastndcg.metrics.families import RECORDS
+from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import CHOICES, conventions
 from fastndcg.rankings.rankings import Rankings
@@ -154,7 +154,7 @@ def run_everything():
 
 
 def evaluate_all(rng, score_dtype, label_dtype):
-    metrics = tuple(Metric(record.name) for record in RECORDS if not record.by_subtopic)
+    metrics = tuple(Metric(record.name) for record in records_of("evaluate") if not record.by_subtopic)
     sizes = np.array([0, 1, 2, 5, 40, 130, 300])
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     n = offsets[-1]

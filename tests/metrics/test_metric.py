@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.cli.trec_eval import MetricRequest, TrecEvalOptions
-from fastndcg.metrics.families import OTHER_CATALOG
+from fastndcg.metrics.families import CATALOG, records_of
 
-RECORDS = list(fn.CATALOG.values())
+RECORDS = records_of("evaluate")
 NAMES = [(text, r.name) for r in RECORDS for text in (r.name, *r.aliases, r.trec_name) if text]
 gains = st.one_of(
     st.sampled_from(["linear", "exp2"]),
@@ -145,7 +145,7 @@ def test_hints_resolve():
         assert typing.get_type_hints(function)
 
 
-ELSEWHERE = [(name, record.name) for record in (*RECORDS, *OTHER_CATALOG.values()) for name in record.names_elsewhere]
+ELSEWHERE = [(name, record.name) for record in CATALOG.values() for name in record.names_elsewhere]
 
 
 @pytest.mark.parametrize(("name", "metric"), ELSEWHERE)
@@ -162,7 +162,7 @@ def test_names_elsewhere_leave_out_remarks():
     assert fn.CATALOG["LRAP"].names_elsewhere == (
         "label_ranking_average_precision_score", "multilabel_ranking_average_precision",
     )  # fmt: skip
-    assert OTHER_CATALOG["novelty"].names_elsewhere == ("MeanInvUserFreq",)
+    assert CATALOG["novelty"].names_elsewhere == ("MeanInvUserFreq",)
     assert fn.CATALOG["RelP"].names_elsewhere == ()
 
 

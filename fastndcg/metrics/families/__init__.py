@@ -5,7 +5,6 @@ Lists of metrics and the pages of the documentation have the families in the ord
 family in the order of their records.
 """
 
-from collections import ChainMap
 from dataclasses import replace
 from importlib import import_module
 
@@ -18,12 +17,14 @@ FAMILIES = (
     "spans",
 )  # fmt: skip
 
-_RECORDS: list[Record] = [
-    replace(record, family=family) for family in FAMILIES for record in import_module(f"{__name__}.{family}").RECORDS
-]
-RECORDS = tuple(record for record in _RECORDS if record.function_name == "evaluate")
-OTHER_RECORDS = tuple(record for record in _RECORDS if record.function_name != "evaluate")
-CATALOG = {record.name: record for record in RECORDS}
-OTHER_CATALOG = {record.name: record for record in OTHER_RECORDS}
+CATALOG: dict[str, Record] = {  # custom metrics follow when they are registered
+    record.name: replace(record, family=family)
+    for family in FAMILIES
+    for record in import_module(f"{__name__}.{family}").RECORDS
+}
 REGISTERED: list[Record] = []  # custom metrics in the order of registration, the replaced ones included
-EVERY = ChainMap(CATALOG, OTHER_CATALOG)
+
+
+def records_of(function_name: str) -> list[Record]:
+    """Return the records of the metrics that a function takes, such as 'evaluate'."""
+    return [record for record in CATALOG.values() if record.function_name == function_name]
