@@ -66,7 +66,6 @@ def pytest_sessionstart(session):
 
 @pytest.hookimpl(specname="pytest_terminal_summary")
 def pytest_count_skipped_tests(terminalreporter):
-    """Print how many tests were skipped for each reason."""
     reasons = collections.Counter(
         report.longrepr[2].removeprefix("Skipped: ")
         for report in terminalreporter.stats.get("skipped", [])

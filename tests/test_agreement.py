@@ -59,7 +59,6 @@ def test_runs_equal_reference(first, second):
 
 
 def drawn(n_queries, n_documents, n_levels, seed=7):
-    """Scores with ties, and offsets."""
     generator = np.random.default_rng(seed)
     sizes = generator.integers(2, n_documents, n_queries)
     scores = generator.integers(0, n_levels, (2, sizes.sum())).astype("f8")
@@ -106,7 +105,6 @@ def test_equals_rbo():
 
 
 def test_large_groups_of_ties():
-    """Metrics of 100,000 tied documents equal their exact values within rounding."""
     n = 100_000
     tied, ranked = np.zeros(n), -np.arange(n, dtype="f8")
     values = fn.agreement([tied, tied, ranked], [ranked, tied, ranked], ALL).values
@@ -199,7 +197,6 @@ RUN = {"q": {"a": 1}}
     ],
 )  # fmt: skip
 def test_agreement_raises_on_wrong_input(call, message):
-    """Metrics of other functions, shapes, scores and ids that cannot be."""
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
         call()
 

@@ -188,7 +188,6 @@ def test_first_error_is_named_on_all_threads(monkeypatch):
 
 
 def test_beyond_accuracy_without_users():
-    """Coverage is 0 without users. Other metrics are undefined or have no values."""
     result = fn.beyond_accuracy(np.empty((0, 3), int), "coverage, gini, entropy, personalisation, popularity", **P)
     assert result["popularity"].shape == (0,)
     assert [float(result[metric]) for metric in ("coverage", "gini", "entropy", "personalisation")] == pytest.approx(

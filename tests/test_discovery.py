@@ -33,7 +33,6 @@ def test_list_metrics_has_the_whole_catalogue():
 
 
 def test_list_metrics_filters():
-    """Words, family and function select rows. All of them must fit."""
     assert {row.name for row in fn.list_metrics(family="gains")} == {
         name for name, record in CATALOG.items() if record.family == "gains"
     }
@@ -192,7 +191,6 @@ def test_mypy_checks_choices(tmp_path):
 
 
 def complete(line):
-    """Return the completions of a command line, as the shell's function gets them."""
     pytest.importorskip("argcomplete", reason="completion needs argcomplete")
     read, write = os.pipe()
     environment = os.environ | {

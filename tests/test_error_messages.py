@@ -96,8 +96,6 @@ def test_shortened_values_and_names():
 
 
 def test_shorten_builds_no_more_than_it_shows():
-    """`shorten` calls the repr of the first items of a large list only."""
-
     class Counted:
         times = 0
 
@@ -112,7 +110,6 @@ def test_shorten_builds_no_more_than_it_shows():
 
 @pytest.mark.parametrize("value", ["a", 1, 1.5, None, True, [1, "a"], (1,), (), {"a": 1}, {1}, frozenset([1]), b"a"])
 def test_shorten_of_a_short_value_is_its_repr(value):
-    """Nothing changes where nothing is long."""
     assert shorten(value) == repr(value)
 
 
@@ -147,7 +144,6 @@ SWAPPED = "no label is a whole number, and all scores are: were truth and predic
 
 
 def test_swapped_truth_and_predictions_are_noted():
-    """Results have a note if all labels have fractions and all scores are whole, and print it."""
     for truth, run in (({"q1": {"a": 0.9, "b": 0.3}}, {"q1": {"a": 1, "b": 0, "c": 2}}), ([[0.9, 0.3]], [[1, 0]])):
         result = fn.evaluate(truth, run, "ndcg")
         assert result.notes == (SWAPPED,)
@@ -165,7 +161,6 @@ def test_swapped_truth_and_predictions_are_noted():
 
 class TestCommand:
     def test_an_import_that_exits_is_an_error(self, files, run):
-        """A file of --import must not end the process in silence."""
         (files / "ends.py").write_text("import sys\nsys.exit(5)\n", encoding="utf-8")
         code, out, err = run("--import", "ends.py", "evaluate")
         assert (code, out) == (2, "")
@@ -182,7 +177,6 @@ class TestCommand:
         "arguments", [["evaluate", "-m", "nothing"], ["nothing"], ["evaluate", "absent", "absent"]]
     )
     def test_a_closed_standard_error_keeps_the_exit_code(self, arguments):
-        """The exit code is 2 for wrong use, although standard error is closed (2>&-)."""
         command = 'exec "$0" -m fastndcg "$@" 2>&-'
         done = subprocess.run(["/bin/sh", "-c", command, sys.executable, *arguments], check=False)
         assert done.returncode == 2

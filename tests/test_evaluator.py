@@ -132,7 +132,6 @@ WRONG_BUFFERS = {
 
 @pytest.mark.parametrize("name", WRONG_BUFFERS)
 def test_evaluator_raises_on_wrong_out(name):
-    """Each is refused with what it is and what it must be, and the evaluator stays usable."""
     out, message = WRONG_BUFFERS[name]
     evaluator = fn.Evaluator(np.ones(6, "u1"), "ndcg,rr", offsets=[0, 2, 4, 6])
     with pytest.raises(fn.FastndcgError, match=message):
@@ -189,7 +188,6 @@ def test_evaluator_buffers_of_late_thread(monkeypatch):
 
 
 def test_threads_borrow_memory():
-    """Concurrent callers with a buffer each get the same bytes as one alone. Each large one keeps 10 MB."""
     for n_documents, n_callers in ((300, 16), (2 * spans.MIN_DOCUMENTS_FOR_THREADS, 4)):
         labels, offsets, systems = drawn(n_documents, 3)
         evaluator = fn.Evaluator(labels, METRICS, offsets=offsets, threads=2)
@@ -220,7 +218,6 @@ def test_small_calls_take_turns_with_their_memory():
 
 @pytest.mark.skipif(IS_JIT_OFF, reason="kernels are functions of Python then")
 def test_discounts_of_metrics_and_conventions_in_turns_do_not_grow(monkeypatch):
-    """Tables of discounts do not grow if metrics and conventions use two discounts in turn."""
     monkeypatch.setattr(discounts, "_cache", {})  # other tests may have requested more
     asked = ["dcg(discount=1/r)", "dcg(discount=log2)"]
     for discount in ("log2", "1/r") * 30:

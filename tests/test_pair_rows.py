@@ -98,7 +98,6 @@ def test_pairs_of_a_query_are_resampled_together():
 
 
 def test_systems_must_have_rows_of_one_kind():
-    """Pairs and queries cannot be compared."""
     results = {"a": fn.evaluate(QRELS, RUN, "rr"), "b": fn.evaluate_pairs(QRELS, RUN, "rr")}
     with pytest.raises(fn.InvalidInputError, match="systems must have rows of one kind, but 'a' has queries"):
         fn.compare(results)
@@ -137,7 +136,6 @@ def test_nan_scores_and_no_queries():
 
 
 def test_command_line_prints_pairs(tmp_path, capsys):
-    """Tables, CSV and JSON have the documents. Rows may be queries."""
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
     qrels.write_text("".join(f"{q} 0 {d} {label}\n" for q, own in QRELS.items() for d, label in own.items()))
     run.write_text("".join(f"{q} Q0 {d} 1 {score} x\n" for q, own in RUN.items() for d, score in own.items()))

@@ -66,7 +66,6 @@ def test_compare_says_what_evaluate_says_of_queries_without_judgments():
 
 
 def test_arrays_that_look_like_lists_of_ids_have_a_note():
-    """Kaggle's mapk(actual, predicted) has rows of ids. Labels, and labels as scores, have no note."""
     assert "lists of ids" in fn.evaluate([[12, 5], [4, 8]], [[12, 34], [9, 4]], "map@3").notes[0]
     for labels, scores in (([[3, 2, 0]], [[3, 1, 2]]), ([[7, 5, 0]], [[7, 5, 0]]), ([[9, 1]], [[0.9, 9.5]])):
         assert fn.evaluate(labels, scores, "ndcg").notes == ()
@@ -258,7 +257,6 @@ def test_products_that_all_underflow_are_refused():
 
 
 def test_products_of_some_vectors_that_underflow_are_noted():
-    """The scores of one user are all below the normal numbers of float32. In float64 they are not."""
     users = np.array([[1.0, 0.5], [2e-39, 1e-39]], "f4")
     items = np.array([[1e-7, 0.0], [1e-7, 3e-8]], "f4")
     result = embed(users, items)
@@ -327,7 +325,6 @@ def test_an_answer_of_a_web_server_other_than_404_is_not_called_missing():
 
 
 def list_result_objects():
-    """Return one object of each public kind that has notes or means, and rows of several kinds."""
     qrels = {f"q{i}": {"d1": 1} for i in range(6)}
     runs = {"a": {q: {"d1": 2, "d2": 1} for q in qrels}, "b": {q: {"d2": 2, "d1": 1} for q in qrels}}
     stream = fn.StreamingEvaluator("rr")

@@ -49,7 +49,6 @@ FLOATS = st.floats(allow_nan=True, allow_infinity=False)
 @examples(300)
 @given(values=st.lists(FLOATS, max_size=40), cut=st.integers(0, 40))
 def test_sums_are_exact(values, cut):
-    """A sum of any floats is the rounded sum of the fractions that they are, in whatever parts they come."""
     array = np.array(values, "f8")
     total = ExactSum.of(array[cut:]) + ExactSum.of(array[:cut])
     exact = sum(Fraction(value) for value in values if not math.isnan(value))
@@ -63,7 +62,6 @@ def test_sums_are_exact(values, cut):
 
 
 def test_infinite_values():
-    """A sum with infinity is infinite, or NaN with both signs. A sum beyond float64 is infinite."""
     for values, wanted in (([math.inf, 1], math.inf), ([-math.inf, 1], -math.inf), ([1e308] * 20, math.inf)):
         assert ExactSum.of(np.array(values)).value() == wanted
         assert exact_sum.mean(np.array(values)) == wanted
@@ -81,7 +79,6 @@ def test_short_and_long_columns_have_the_same_mean(monkeypatch):
 
 @pytest.mark.parametrize("n_batches", [1, 2, 7, 200])
 def test_batches_give_the_mean_of_the_whole(n_batches):
-    """Of arrays that are cut by offsets, whatever the number of batches."""
     stream = fn.StreamingEvaluator(METRICS)
     for queries in np.array_split(np.arange(200), n_batches):
         first, stop = queries[0], queries[-1] + 1
@@ -106,7 +103,6 @@ def test_merged_parts_give_the_mean_of_the_whole():
 
 
 def test_values_of_single_queries_on_request():
-    """Batch after batch, with the ids of the queries, or their numbers where they have none."""
     result = stream_of(0, 100, per_query=True).merge(stream_of(100, 200, per_query=True)).result()
     np.testing.assert_array_equal(result.values, WITH_IDS.values)
     assert result.query_ids.tolist() == WITH_IDS.query_ids.tolist()
@@ -142,7 +138,6 @@ def test_streaming_raises_on_query_in_two_batches():
 
 
 def test_streaming_merge_raises_on_other_settings():
-    """Other metrics, other conventions, other objects, and values kept by one side only."""
     stream = fn.StreamingEvaluator("rr")
     for other, message in (
         (fn.StreamingEvaluator("map"), "`other` must have the same metrics"),
@@ -259,7 +254,6 @@ def test_intervals_of_merged_parts_equal_those_of_all_values(order, method):
     ("metric", "method"), [("success@1", "clopper-pearson"), ("p@5", "korn-graubard"), ("dcg@5", "t")]
 )
 def test_sums_know_the_method(metric, method):
-    """Values of 0 and 1, others in a range, and those without one are told apart by the sums of parts, too."""
     pytest.importorskip("scipy", reason="intervals need SciPy")
     options = {"convention": "default(ties=input)"}
     scores = SCORES.round(2)
@@ -283,7 +277,6 @@ def test_intervals_of_streams_that_need_values():
 
 
 def test_threads_that_share_a_stream_lose_no_query():
-    """Eight threads send 50 batches each while Python switches threads after each few instructions."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:

@@ -106,7 +106,6 @@ def test_planted_slowdown_is_found():
 
 
 def test_row_that_one_side_cannot_run():
-    """A row that a version cannot run is left out with the reason, and the other sides go on."""
     sides = {"base": make_worker(1, "no metric is called 'x'"), "again": make_worker(1), "tree": make_worker(1)}
     assert against.measure_row(sides, "row") == "no metric is called 'x' (base)"
     assert [worker.end.call_count for worker in sides.values()] == [0, 1, 1]

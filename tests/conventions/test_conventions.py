@@ -186,7 +186,6 @@ def test_convention_default_has_first_choices():
 
 
 def test_convention_differences():
-    """The difference of two conventions names the changed fields with the choices of the first convention."""
     plain, minus = fn.conventions["xgboost"], fn.conventions["xgboost_minus"]
     assert plain.difference(minus) == {"undefined": 1}
     assert minus.difference(plain) == {"undefined": 0}

@@ -62,7 +62,6 @@ def metric_of(record):
 
 @pytest.mark.parametrize(("convention", "one"), TABLE)
 def test_entries_read(convention, one):
-    """Each names a metric and, where its number needs other choices, a convention of the same program or another."""
     assert fn.Metric.parse(one.ours).name == one.name
     assert not one.by or parse_convention(one.by) != convention
     assert not (one.by and one.differs)
@@ -182,7 +181,6 @@ def test_comparisons_have_notes():
 
 @pytest.mark.parametrize("entry", DIFFERENCES, ids=lambda entry: f"{entry.peers[0]}-{entry.names[0]}-{entry.why[:30]}")
 def test_differences_of_recorded_cases_are_listed(entry):
-    """Each bug and each other definition on the ledger of recorded cases is in the program's convention."""
     if entry.kind not in ("bug", "another definition"):
         return
     matched = [one for one in golden_records.records() if golden_records.has_metric(one) and entry.matches(one)]
@@ -211,7 +209,6 @@ NOT_HERE = {
 
 
 def names_of(library):
-    """The metrics of an installed library, as it lists them itself."""
     if library == "torchmetrics":
         return set(peer_libraries.library("torchmetrics.functional.retrieval").__all__)
     if library == "rax":

@@ -104,7 +104,6 @@ def evaluated(evaluate, metric, documents, unretrieved, scores):
 
 
 def no_patterns():
-    """Make patterns for no documents."""
     return fn.DiversityQrels(["q"], ["s"], ["d"], [0]).patterns
 
 
@@ -237,13 +236,11 @@ def test_importance_lasts_through_files_and_filters(tmp_path):
     ],
 )
 def test_wrong_importance_is_refused(importance, message):
-    """Words and numbers that are no importance, unknown queries, and other forms."""
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.DiversityQrels.from_dict(JUDGED, importance)
 
 
 def test_a_nugget_has_one_importance():
-    """Two rows of a nugget with another importance are an error that names the row."""
     with pytest.raises(
         fn.InvalidInputError, match=r"must have one importance in a query, but that of n1 is 1 and 0\.5"
     ):
@@ -273,7 +270,6 @@ def test_evidence_groups_need_one_document_each(evaluate, tmp_path):
     "groups", [[["a"], []], [["a"], "b"], [["a", "a"]], [["a"], [0.5]], [["a"], {"b": 1}]], ids=repr
 )
 def test_wrong_evidence_groups_are_refused(groups):
-    """A group must have ids, all different."""
     with pytest.raises(fn.InvalidInputError, match=r"must have groups of ids, all different|is no id"):
         fn.evaluate({"q": groups}, {"q": ["a"]}, "all_evidence@1")
 

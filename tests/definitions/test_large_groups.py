@@ -43,7 +43,6 @@ def test_chances_in_large_tie_groups_are_exact(n, n_relevant, k):
 @pytest.mark.parametrize(("n", "n_relevant"), [(3000, 1500), (1000, 10), (3000, 2990), (30_000, 2), (100_000, 1)])
 @pytest.mark.parametrize("recall", [0.01, 0.5, 1])
 def test_precision_at_recall_of_large_tie_groups_is_exact(n, n_relevant, recall):
-    """Quotients of whole binomial coefficients: of thousands of equal scores no digit of them is lost."""
     wanted = next(i for i in range(1, n_relevant + 1) if i / n_relevant >= recall)
     ranks = range(wanted, n - n_relevant + wanted + 1)
     cases = (comb(r - 1, wanted - 1) * comb(n - r, n_relevant - wanted) for r in ranks)
@@ -56,7 +55,6 @@ def test_precision_at_recall_of_large_tie_groups_is_exact(n, n_relevant, recall)
 @pytest.mark.parametrize(("n", "n_relevant"), [(3000, 1500), (3000, 3), (50_000, 40)])
 @pytest.mark.parametrize("grade", [1, 4])
 def test_err_of_large_tie_groups_is_exact(n, n_relevant, grade):
-    """Thousands of equal scores, some with one grade: hypergeometric sums, as far as they have digits."""
     stop = (2**grade - 1) / 2**4
     hits = np.arange(n_relevant + 1)  # among the documents drawn so far
     chances = (hits == 0) * 1.0
@@ -89,7 +87,6 @@ def test_pairs_of_many_documents_are_counted_exactly():
 @pytest.mark.parametrize("goal", [0.25, 1, 1.3, 7, 300])
 @pytest.mark.parametrize("k", [100, 5000, 100_000])
 def test_inst_of_long_rankings_is_exact(goal, k):
-    """Weights of a hundred thousand ranks, one by one, where few and where many of the documents are relevant."""
     n = min(k, 20_000)
     for share in (0.001, 0.4, 1):
         gains = (np.random.default_rng(5).random(n) < share) * 1.0
@@ -112,7 +109,6 @@ def test_compat_of_ranks_without_end(p):
 
 
 def test_compat_of_large_groups():
-    """Of many tied documents each order is as likely: the expectation is that of drawing them, in little time."""
     n = 20_000
     labels, scores = np.zeros((1, n)), np.zeros((1, n))
     labels[0, 0] = 1
@@ -124,7 +120,6 @@ def test_compat_of_large_groups():
 
 
 def test_compat_skips_tied_hits_that_change_no_digit(monkeypatch):
-    """The sum over a tie group ends early, with the bits of the sum over all of its hits."""
     n_documents, n_relevant = 2000, 1000
     tails = np.empty(2049)
     getattr(cascades.fill_tail_weights, "py_func", cascades.fill_tail_weights)(0.5, 2**31 - 1, tails)

@@ -16,7 +16,6 @@ def evaluate(metric, labels, scores, ties="average"):
 
 
 def test_rank_is_that_of_the_first_relevant_document():
-    """Of labels 0, 1, 1 the first relevant document has rank 2."""
     assert evaluate("Rank", [0, 1, 1], [3.0, 2.0, 1.0]) == 2
     assert evaluate("Rank(rel=2)", [0, 1, 2], [3.0, 2.0, 1.0]) == 3
     assert isnan(evaluate("Rank", [0, 0], [2.0, 1.0]))
@@ -138,7 +137,6 @@ def test_weights_count_in_both_places_of_an_adjusted_mean():
 
 
 def test_harmonic_and_geometric_mean_ranks():
-    """Of the ranks 1 and 3: 2 / (1 + 1/3) and the root of 3."""
     values = fn.evaluate(LABELS, SCORES, "harmonic_mean_rank, geometric_mean_rank, mean_rank, median_rank").means()
     assert values == pytest.approx([2 / (1 + 1 / 3), exp(log(3) / 2), 2, 2], rel=1e-15)
     assert fn.evaluate([[0, 0]], [[1.0, 0.0]], "hm(rr)").means() == [0]

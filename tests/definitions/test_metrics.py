@@ -226,7 +226,6 @@ def test_definitions_cover_named_metrics():
 @pytest.mark.parametrize(("metric", "labels", "unretrieved", "expected"), EACH_DEFINITION)
 @EVALUATE
 def test_metric_equals_definition(evaluate, metric, labels, unretrieved, expected):
-    """One query's documents in rank order give the value that its arithmetic gives."""
     rankings = rank_labels(labels, unretrieved)
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
@@ -307,7 +306,6 @@ TIES = [
 @pytest.mark.parametrize(("metric", "groups", "expected"), TIES)
 @EVALUATE
 def test_average_is_the_expectation_written_out(evaluate, metric, groups, expected):
-    """Tie groups that straddle the cutoff or not: the mean over the orders of their documents."""
     labels, scores = rank_groups(groups)
     metric, _, denominator = metric.partition(" ")
     convention = f"default(ap_denominator={denominator or 'n_relevant'})"
@@ -340,7 +338,6 @@ def test_equal_tie_keys_stay_as_given(evaluate, ties):
 @pytest.mark.parametrize(("ties", "expected"), [("best", 0), ("worst", 1), ("average", 1 / 2)])
 @EVALUATE
 def test_ranking_loss_counts_ties_as_the_policy_says(evaluate, ties, expected):
-    """Equal scores are right, wrong, or half of each."""
     result = evaluate([1, 0], [5, 5], "RankingLoss", groups=[2], convention=f"default(ties={ties})")
     assert result["RankingLoss"] == exactly(expected)
 
@@ -348,7 +345,6 @@ def test_ranking_loss_counts_ties_as_the_policy_says(evaluate, ties, expected):
 @pytest.mark.parametrize(("ties", "expected"), [("best", 1), ("worst", 3), ("average", 2)])
 @EVALUATE
 def test_coverage_error_takes_the_rank_that_the_policy_gives(evaluate, ties, expected):
-    """One relevant document among three equal scores."""
     result = evaluate([0, 1, 0], [5, 5, 5], "CoverageError", groups=[3], convention=f"default(ties={ties})")
     assert result["CoverageError"] == exactly(expected)
 
@@ -377,7 +373,6 @@ def test_group_auc_weighs_queries(evaluate, convention, weight, counted):
 
 
 def test_group_auc_has_no_interval_and_is_not_streamed():
-    """A mean weighted by documents: both say what to take instead."""
     result = fn.evaluate([1, 0, 0, 1, 0], [3, 2, 1, 2, 1], "GAUC", groups=[3, 2])
     with pytest.raises(fn.InvalidInputError, match=r"Take GAUC\(weight=nothing\)"):
         result.confidence_interval("GAUC")
@@ -387,7 +382,6 @@ def test_group_auc_has_no_interval_and_is_not_streamed():
 
 @EVALUATE
 def test_tied_scores_of_different_labels_are_refused(evaluate):
-    """No mean over their orders is known: the message says what to do."""
     for metric in ("INST", "BPM", "IPrec", "IAP"):
         message = f"must not tie between different labels for {metric}, .*ties='input' or 'id_descending'"
         with pytest.raises(fn.InvalidInputError, match=message):

@@ -42,12 +42,10 @@ DEFINITIONS = {
 
 
 def test_every_metric_of_spans_has_its_arithmetic():
-    """No metric is without a definition here."""
     assert list(DEFINITIONS) == METRICS
 
 
 def test_metrics_of_spans_equal_their_definitions():
-    """The kernels and the reference give the values of the arithmetic."""
     for metric, expected in [case for cases in DEFINITIONS.values() for case in cases]:
         assert fn.evaluate_spans(GOLD, CHUNKS, metric).values[0, 0] == pytest.approx(expected, rel=1e-14), metric
         assert fn.reference.evaluate_spans(GOLD, CHUNKS, metric)[0, 0] == pytest.approx(expected, rel=1e-14), metric
@@ -74,12 +72,10 @@ def test_chroma_counts_what_overlap_counted_counts():
 
 
 def characters(spans):
-    """Return the characters of spans."""
     return {(document, place) for document, start, end, *_ in spans for place in range(start, end)}
 
 
 def count(spans):
-    """Return the number of characters that some spans cover together."""
     return len(characters(spans))
 
 
@@ -134,7 +130,6 @@ def test_greedy_order_scores_one():
 
 
 def test_threads_change_no_bit(monkeypatch):
-    """Values of many queries are the same bytes in one piece, in many, and alone."""
     random = np.random.default_rng(3)
     starts = random.integers(0, 500, (300, 12))
     chunks = {n: [("a", int(s), int(s) + 60) for s in row] for n, row in enumerate(starts)}
@@ -151,7 +146,6 @@ def test_threads_change_no_bit(monkeypatch):
 
 
 def test_frames_records_and_dicts_agree():
-    """Columns with usual and with named names, ranks, scores, or rows in rank order."""
     pd = pytest.importorskip("pandas")
     metrics = "span_recall@2, span_ndcg"
     expected = fn.evaluate_spans(GOLD, CHUNKS, metrics).values.tolist()
@@ -184,7 +178,6 @@ def test_frames_records_and_dicts_agree():
     ids=repr,
 )
 def test_wrong_spans_are_refused(gold, chunks, message):
-    """Empty, negative and broken spans, weights, and other forms."""
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.evaluate_spans({"q": gold}, {"q": chunks}, "span_recall")
 

@@ -69,7 +69,6 @@ DEFINITIONS = [
 @pytest.mark.parametrize(("metric", "labels", "unretrieved", "expected"), DEFINITIONS)
 @EVALUATE
 def test_trec_eval_metric_equals_definition(evaluate, metric, labels, unretrieved, expected):
-    """One query's documents in rank order give the value that its arithmetic gives."""
     rankings = rank_labels(labels, unretrieved)
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
@@ -137,7 +136,6 @@ TIES = [
 @pytest.mark.parametrize(("metric", "groups", "expected"), TIES)
 @EVALUATE
 def test_average_is_the_expectation_written_out(evaluate, metric, groups, expected):
-    """Tie groups that straddle the cutoff or not: the mean over the orders of their documents."""
     labels, scores = rank_groups(groups)
     judged = [label is not None for label in labels]
     rankings = Rankings([label or 0 for label in labels], scores, [0, len(labels)], judged=judged)
@@ -146,7 +144,6 @@ def test_average_is_the_expectation_written_out(evaluate, metric, groups, expect
 
 @pytest.mark.parametrize(("n", "n_judged"), [(300, 300), (300, 200), (300, 7), (2000, 2), (2000, 1)])
 def test_infap_of_large_tie_groups_is_exact(n, n_judged):
-    """Quotients of whole binomial coefficients: of hundreds of equal scores no digit of them is lost."""
     n_relevant, others, judged = (n_judged + 2) // 3, n - 1, n_judged - 1
     terms = []
     for above in range(n):

@@ -26,7 +26,6 @@ def test_pages_name_files_that_exist(page):
 
 
 def test_packages_in_the_map_are_all_packages():
-    """The table of packages has every package of fastndcg except the demo's data."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     packages = {path.parent.name for path in (ROOT / "fastndcg").glob("*/__init__.py")}
     assert packages == {name.split("/")[1] for name in PATH.findall(text) if re.fullmatch(r"fastndcg/\w+/", name)}

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="the exam
 
 
 def run(*command):
-    """Run a fresh Python that imports the same package, and return the printed text."""
     paths = [str(Path(fn.__file__).parents[1]), str(EXAMPLES), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     done = subprocess.run(

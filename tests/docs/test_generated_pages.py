@@ -71,7 +71,6 @@ def test_every_choice_has_words():
 
 
 def test_every_error_has_a_message_and_a_remedy():
-    """Each class of errors has a section, and each except the base class has a message that was raised."""
     page = "".join(error_page.write_errors())
     classes = [fn.FastndcgError, *fn.FastndcgError.__subclasses__(), *fn.InvalidInputError.__subclasses__()]
     names = [kind.__name__ for kind in classes if kind.__module__ == errors.__name__]
@@ -93,7 +92,6 @@ def test_page_of_fusion_has_every_record_and_choice():
 
 
 def test_tie_picture_has_the_value_of_each_policy():
-    """Each policy of `Convention` has a row with its nDCG@3, in light and in dark."""
     for theme in guide_pictures.TEXT:
         texts = re.findall(r">([^<>]+)</text>", "".join(guide_pictures.draw_ties(theme)))
         for policy in ("average", *guide_pictures.POLICIES):

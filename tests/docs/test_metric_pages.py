@@ -76,7 +76,6 @@ def test_overview_names_and_addresses():
 
 @pytest.mark.peers
 def test_plots_are_alike_from_build_to_build():
-    """A plot is the same twice, differs between themes by its colours only, and has a description."""
     pytest.importorskip("matplotlib")
     from scripts.site.metric_plots import COLOURS, PLACES, PLOTS, draw
 

@@ -73,7 +73,6 @@ def test_examples_of_page(name):
 @pytest.mark.parametrize(("name", "package"), NEEDS)
 @pytest.mark.peers
 def test_examples_with_package(name, package):
-    """Every example prints what the page says where a package is installed that the group `test` lacks."""
     if not is_installed(package):
         pytest.skip(f"{package} is absent: pip install '.[all]' --group {find_group(package)}")
     test_examples_of_page(name)

@@ -62,7 +62,6 @@ BREAKS = {
 
 @pytest.mark.parametrize("case", BREAKS)
 def test_rule_sees_what_breaks_it(case, copy):
-    """Each rule names what an edit of the copy breaks, and says nothing of it before."""
     rule, name, old, new, expected = BREAKS[case]
     path = copy / name
     text = path.read_text(encoding="utf-8")
@@ -99,7 +98,6 @@ def function_without_types(k):
     ],
 )
 def test_docstrings_of_functions_have_sections(monkeypatch, value, is_method, codes):
-    """Numpydoc names what a function's docstring lacks. A method's may be one sentence."""
     pytest.importorskip("numpydoc", reason="numpydoc is absent: pip install --group lint")
     monkeypatch.setattr(check_rules.texts, "find_public", lambda root: [("fastndcg.new", value, is_method)])
     found = {line.split(": ")[1] for line in check_rules.texts.docstrings_are_complete(ROOT)}

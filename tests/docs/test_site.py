@@ -188,7 +188,6 @@ def test_text_stands_out(tmp_path, dark):
 
 @pytest.mark.peers
 def test_pages_fit_a_phone(tmp_path):
-    """At 390 pixels no page is wider than the screen."""
     with chromium(tmp_path / "profile", width=390, height=844) as driver:
         wide = []
         for name in list_names():

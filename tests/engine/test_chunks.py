@@ -59,7 +59,6 @@ def test_threads_share_what_is_left(monkeypatch, n_documents, threads, expected)
 
 
 def test_discounts_of_few_ranks_are_few_after_a_query_of_many():
-    """One query of a million documents makes no later evaluation compute discounts of a million ranks."""
     many = discounts.make_discounts("log2", 10**6)
     few = discounts.make_discounts("log2", 10)
     assert len(many.values) > 10**6
@@ -79,7 +78,6 @@ def test_running_sums_are_exact(discount):
 
 
 def test_discounts_beyond_float64_do_not_warn():
-    """Sums of discounts that overflow float64 are infinite, without a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sums, _ = discounts.add_up(np.array([0.0, 1e308, 1e308]))
@@ -100,12 +98,10 @@ LABELS, SCORES = [[0, 1, 0]], [[3.0, 2.0, 1.0]]
     ids=["P", "F", "Unjudged", "R", "AP"],
 )  # fmt: skip
 def test_large_cutoff_counts_as_it_is(metric, k, value):
-    """One relevant document at rank 2, whatever the cutoff below it."""
     assert fn.evaluate(LABELS, SCORES, metric @ k).values.item() == pytest.approx(value(k), rel=1e-15, abs=0)
 
 
 def test_large_cutoffs_of_one_call_stay_apart():
-    """Two cutoffs that count the same ranks divide by different numbers, also beyond float64."""
     values = fn.evaluate(LABELS, SCORES, [fn.P @ 2**31, fn.P @ 10**20, fn.P @ 10**400]).values
     assert values.tolist() == [[1 / 2**31, 1e-20, 0.0]]
 

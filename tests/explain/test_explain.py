@@ -21,7 +21,6 @@ RUN = {"q1": {"b": 0.9, "a": 0.5, "x": 0.5, "c": 0.1}, "q2": {"a": 1.0}}
 @strategies.examples(56, plain=16)
 @given(data=st.data())
 def test_numbers_are_those_of_evaluate(name, data):
-    """Under every tie policy and convention: the value to the bit, and a base and contributions that add up to it."""
     ties = data.draw(st.sampled_from(CATALOG[name].ties))
     case = data.draw(strategies.cases(strategies.kinds_for(name)).filter(lambda case: case.rankings.n_queries))
     convention = data.draw(strategies.conventions(case, ties))
@@ -47,7 +46,6 @@ def test_numbers_are_those_of_evaluate(name, data):
 @given(case=strategies.long_cases())
 @strategies.examples(5)
 def test_longer_rankings(ties, case):
-    """Ranks follow each other, scores never rise, tie groups share their ranks under average, and sums add up."""
     for query in range(case.rankings.n_queries):
         convention = f"default(ties={ties},nan_scores=last)"
         explained = fn.explain(case.rankings, metric="ndcg@20", query=query, convention=convention)
@@ -90,7 +88,6 @@ def test_is_the_arithmetic_by_hand():
     ],
 )  # fmt: skip
 def test_contributions_by_hand(metric, expected):
-    """Each document of the ranking 0, 1, 1, 0 contributes the number computed by hand."""
     explained = fn.explain([[0, 1, 1, 0]], [[4, 3, 2, 1]], metric)
     assert [one.contribution for one in explained.ranking] == pytest.approx(expected)
     assert explained.value == pytest.approx(sum(expected))
@@ -264,7 +261,6 @@ def test_half_way_there_may_be_no_value():
 
 
 def test_command(files, run):
-    """The command prints what the function shows, and says in one line what is wrong."""
     code, out, err = run("explain", "qrels.txt", "good.run", "q1", "-m", "ndcg@1", "--against", "trec_eval")
     expected = fn.explain("qrels.txt", "good.run", "ndcg@1", query="q1", against="trec_eval")
     assert (code, out, err) == (0, f"{expected}\n", "")
@@ -279,7 +275,6 @@ def test_command(files, run):
 
 @pytest.mark.parametrize("metric", ["ndcg@10", "AP", "RR", "R@100", "P@10", "ndcg"])
 def test_contributions_of_long_rankings_add_up(metric):
-    """Rankings of 1,000 documents with 400 relevant ones have contributions, and these add up to the value."""
     draws = np.random.default_rng(8)
     labels = draws.integers(1, 4, 1000) * (draws.random(1000) < 0.4)
     qrels = {"q": {f"d{place}": int(label) for place, label in enumerate(labels)}}

@@ -25,7 +25,6 @@ DEFAULT = conventions["default"]
 
 
 def run_all(rng):
-    """Run everything below."""
     for run in (
         evaluate_sums, evaluate_variants, compare, agree, look_beyond, cover_text, read, recommend, score, fuse, tune,
     ):  # fmt: skip
@@ -193,7 +192,6 @@ def recommend(rng):
 
 
 def score(rng):
-    """Score embeddings of all kinds, count ranks, and take the best items."""
     liked = Interactions(draw_items(rng, 20, 2, 300), None, np.arange(0, 41, 2))
     floats = {dtype: (rng.standard_normal((20, 24)).astype(dtype), rng.standard_normal((300, 24)).astype(dtype))
               for dtype in ("f4", "f8")}  # fmt: skip
@@ -222,7 +220,6 @@ def score(rng):
 
 
 def fuse(rng):
-    """Fuse runs by every method and normalisation, for ids of either kind, by every order of ties."""
     texts = [
         {f"q{q}": {f"d{d}": float(rng.integers(0, 9)) for d in rng.permutation(30)[:12]} for q in range(5)}
         for _ in "ab"
@@ -246,7 +243,6 @@ def fuse(rng):
 
 
 def tune(rng):
-    """Tune the weights of two runs, for both dtypes of labels that judgments have."""
     runs = {
         name: {f"q{q}": {f"d{d}": float(rng.integers(0, 9)) for d in range(8)} for q in range(6)} for name in ("a", "b")
     }

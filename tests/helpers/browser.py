@@ -13,7 +13,6 @@ OPTIONS = (
 
 
 def find_chromium():
-    """Return selenium and the paths of Chromium and its driver, and skip the test if one of them is missing."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="pages are tried in a browser by selenium")
     programs = [shutil.which("chromium"), shutil.which("chromedriver")]
     if None in programs:
@@ -23,7 +22,6 @@ def find_chromium():
 
 @contextlib.contextmanager
 def chromium(folder, dark=False, width=1280, height=900):
-    """Yield a driver of Chromium with its profile in this folder, and skip the test if Chromium is missing."""
     webdriver, programs = find_chromium()
     options = webdriver.ChromeOptions()
     options.binary_location = programs[0]

@@ -49,7 +49,6 @@ def pytest_testnodedown(node):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """List the kernels that were compiled, unless the environment selects Numba."""
     from fastndcg.kernels import machine_code
 
     lines = sorted(config.stash.get(COMPILED, ()))

@@ -34,7 +34,6 @@ INPUTS = [inputs(50), inputs(20_000)]  # the calling thread evaluates the first 
 
 
 def evaluated(threads=4):
-    """Return a digest of the values of both inputs, to the bit."""
     digest = hashlib.sha256()
     for labels, scores, offsets in INPUTS:
         result = fn.evaluate(labels, scores, METRICS, offsets=offsets, threads=threads)
@@ -51,7 +50,6 @@ def our_threads():
 
 
 def callers():
-    """Evaluate in eight threads at once, for the first time and again."""
     barrier = threading.Barrier(8)
 
     def call(threads):
@@ -63,7 +61,6 @@ def callers():
 
 
 def fork(when):
-    """Fork before the first use, after it, or while another thread evaluates."""
     ended = threading.Event()
     other = threading.Thread(target=lambda: [evaluated() for _ in iter(ended.is_set, True)])
     if when != "before":
@@ -248,7 +245,6 @@ def interrupted(size):
 
 
 def interrupted_often():
-    """Press Ctrl-C at many moments."""
     say()
     for moment in np.linspace(0, 0.02, 60):
         watcher = threading.Timer(moment, os.kill, [os.getpid(), signal.SIGINT])

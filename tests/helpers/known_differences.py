@@ -24,7 +24,6 @@ class Difference(NamedTuple):
     call: str = ""
 
     def matches(self, record):
-        """Return True if the entry covers a record."""
         return (
             record["peer"] in self.peers
             and record["name"] in self.names

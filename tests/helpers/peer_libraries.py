@@ -40,8 +40,6 @@ PEERS: dict[str, Peer] = {}
 
 
 def peer(name, package, *modules, **options):
-    """Register a preparation under the name of its library."""
-
     def add(prepare):
         PEERS[name] = Peer(prepare, package, modules or (package,), **options)
         return prepare
@@ -139,7 +137,6 @@ def _prepare_pytrec_eval(case, measure, k, **options):
 
 @peer("ranx", "ranx", ndcg="ndcg@{k}", convention="ranx")
 def _prepare_ranx(case, metric, k):
-    """Prepare ranx's values from its own containers."""
     module = library("ranx")
     inputs = (module.Qrels(case.qrels), module.Run(case.run))
     options = {"make_comparable": True, "return_mean": False}
@@ -151,7 +148,6 @@ def _prepare_ranx(case, metric, k):
     read=lambda result, case: align_queries({row.query_id: row.value for row in result}, case),
 )  # fmt: skip
 def _prepare_ir_measures(case, measure, k):
-    """Prepare the values of the provider that ir_measures chooses."""
     module = library("ir_measures")
     evaluator = module.evaluator([module.parse_measure(measure.format(k=k))], case.qrels)
     run = case.run
@@ -195,7 +191,6 @@ def torchmetrics_rows(case, name):
 
 @peer("rax", "rax", "jax.numpy", "rax")
 def _prepare_rax(case, metric, k):
-    """Prepare a metric with one call a query."""
     del k
     name, arguments = metric
     numpy = library("jax.numpy")
@@ -294,7 +289,6 @@ def _prepare_replay(case, metric, k):
 
 @peer("NumPy, one expression", "numpy", ndcg="ndcg", convention="default(ties=input)")
 def _prepare_numpy(case, metric, k):
-    """Prepare nDCG of rows in NumPy."""
     del metric
     discounts = 1 / np.log2(np.arange(2, min(k, case.labels.shape[1]) + 2))
 

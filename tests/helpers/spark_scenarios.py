@@ -168,7 +168,6 @@ def evaluate_form(frame, form):
 
 
 def run_connect(folder):
-    """Evaluate and compare by a Spark Connect server on this machine."""
     from pyspark.sql import SparkSession
 
     import fastndcg as fn

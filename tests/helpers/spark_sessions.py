@@ -38,7 +38,6 @@ def skip_without_spark():
 
 @functools.cache
 def start_session(master="local[2]", **configuration):
-    """Return the session of this process."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession

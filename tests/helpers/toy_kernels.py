@@ -16,7 +16,6 @@ def double(values, out):
 
 @kernel
 def add_up(values, out):
-    """Write the sum of values."""
     total = 0.0
     for i in range(values.shape[0]):
         total += values[i]

@@ -42,7 +42,6 @@ def test_ranks_are_checked_across_blocks():
 
 
 def test_order_by_keys_stays_within_a_query_whose_scores_became_nan():
-    """`order_by_key` stays within its arrays and leaves ranks that are found invalid if all scores became NaN."""
     documents, above, tied = hits([0, 1], [0, 0], [2, 2])
     scores, keys = np.full(4, np.nan), np.arange(4)
     columns = (documents, np.array([2.0, 1.0]), above, tied, np.zeros(2, "i4"), np.array([0, 2]))
@@ -70,7 +69,6 @@ def test_infap_of_views_with_fewer_hits():
 
 
 def test_gains_above_those_of_the_pool():
-    """Normalised gain is finite if documents have higher gains than the pool."""
     (above,) = hits([0, 1])
     offsets, discounts, out = np.array([0, 2]), np.ones(5), np.zeros(1)
     gains.normalised_gain(above, np.array([9.0, 9.0]), offsets, np.ones(1), np.array([0, 1]), discounts, out)
@@ -87,13 +85,11 @@ def test_labels_outside_their_table_have_no_gain_and_no_subtopic():
 
 
 def test_changed_array_raises_when_the_bad_value_is_gone():
-    """The error reports a change if a kernel found a NaN and the array no longer holds one."""
     with pytest.raises(fn.InvalidInputError, match=f"`scores` {CHANGED}"):
         fn.Rankings([1, 0], [0.5, 0.1], [0, 2]).refuse("scores", np.zeros(2, bool), "not be NaN: replace it")
 
 
 def test_evaluator_refuses_labels_that_remove_other_documents():
-    """An evaluator raises an error if its labels remove other documents than at the first call."""
     labels = np.array([1, 0, -1, 2] * 50)
     evaluator = fn.Evaluator(labels, "ndcg", offsets=[0, 200], convention="default(negative_labels=removed)")
     evaluator.evaluate(np.arange(200.0))

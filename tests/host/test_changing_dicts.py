@@ -48,7 +48,6 @@ class Forgetful(Sized):
 @pytest.mark.parametrize("size", [1, 3, 5000, 10**8])
 @pytest.mark.parametrize("side", ["qrels", "run"])
 def test_rows_of_another_size(size, side):
-    """The content of a row counts if the row reports another size."""
     given = {"qrels": QRELS, "run": RUN}
     given[side] = given[side] | {"q1": Sized(given[side]["q1"], size)}
     assert fn.evaluate(given["qrels"], given["run"], METRICS).to_dict() == EXPECTED
@@ -56,7 +55,6 @@ def test_rows_of_another_size(size, side):
 
 @pytest.mark.parametrize("size", [1, 3, 5000])
 def test_outer_dicts_of_another_size(size):
-    """The queries that a mapping yields count if the mapping reports another size."""
     assert fn.evaluate(Sized(QRELS, size), Sized(RUN, size), METRICS).to_dict() == EXPECTED
 
 
@@ -109,7 +107,6 @@ def test_dict_row_changed_while_reading_gives_new_values(change, place):
 @pytest.mark.parametrize("change", [name for name in CHANGES if name != "has other types"])
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_drop_ins_read_a_row_that_changes(change, place):
-    """The drop-in for pytrec_eval gives the values of the changed row if a row changes during reading."""
     rows = {f"q{number}": {f"d{number}{place}": float(place) for place in range(3)} for number in range(3)}
     qrels = {f"q{number}": {f"d{number}2": 1, f"d{number}1": 2} for number in range(3)}
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg", "num_ret"})
@@ -120,7 +117,6 @@ def test_drop_ins_read_a_row_that_changes(change, place):
 
 @pytest.mark.parametrize("change", [*CHANGES, "has the same scores"])
 def test_dict_row_raises_when_changed_before_ties_are_ordered(change):
-    """A row that changes before its ties are ordered by id raises an error."""
     row = {"d1": 1.0, "d2": 1.0, "d3": 0.5}
     changes = CHANGES | {"has the same scores": lambda row: (row.clear(), row.update(d2=1.0, d1=1.0, d3=0.5))}
     evaluator = pytrec_eval.RelevanceEvaluator({"q": {"d1": 1, "d2": 0}}, {"map"})

@@ -27,7 +27,6 @@ LINE = f"fastndcg: compiling kernels as they are needed, about 0.6 s each{HINT}"
     ],
 )
 def test_import_loads_no_numba_or_optional_package(use, absent):
-    """Neither numba nor numpy nor an optional package is imported before it is needed."""
     compile_one = "numba" not in absent  # numba's first compilation imports what extends it, such as awkward
     code = f"""
         import json, sys
@@ -71,7 +70,6 @@ def test_import_from_both_ends():
 
 
 def test_numbas_configuration_is_left_alone():
-    """An evaluation changes neither the configuration and threads of numba nor the environment of the host process."""
     code = """
         import json, os
         import numba
@@ -153,7 +151,6 @@ def test_compilation_is_announced_once(tmp_path):
 
 
 def test_announcement_can_be_switched_off(tmp_path):
-    """FASTNDCG_QUIET=1 turns the line off."""
     assert read_stderr(FASTNDCG_CACHE_DIR=tmp_path, FASTNDCG_QUIET=1) == ""
 
 

@@ -17,7 +17,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def required(extra):
-    """Return the names of the packages that an extra installs."""
     found = set()
     for requirement in PROJECT["optional-dependencies"][extra]:
         parts = re.fullmatch(r"fastndcg\[(.+)\]", requirement)
@@ -59,7 +58,6 @@ def test_absent_package_is_named_as_the_index_calls_it(monkeypatch, extra):
     ],
 )  # fmt: skip
 def test_broken_package_is_reported_with_its_own_error(monkeypatch, tmp_path, source, message):
-    """A package that is installed but cannot be imported raises an error that shows the cause."""
     (tmp_path / "broken_package").mkdir()
     (tmp_path / "broken_package" / "__init__.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -72,7 +70,6 @@ def test_broken_package_is_reported_with_its_own_error(monkeypatch, tmp_path, so
 
 
 def test_report_error_names_all_missing_packages(monkeypatch, files, run):
-    """`compare --html` names scipy, matplotlib and jinja2 before it reads a file."""
     for name in ("scipy", "matplotlib", "jinja2"):
         monkeypatch.setitem(sys.modules, name, None)
     code, out, err = run("compare", "qrels.txt", "good.run", "tied.run", "--html", "report.html")

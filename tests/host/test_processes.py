@@ -39,7 +39,6 @@ def run(scenario):
 
 
 def kill(process):
-    """End a process and the processes that it started."""
     if hasattr(os, "killpg"):
         os.killpg(process.pid, signal.SIGKILL)
     else:
@@ -53,13 +52,11 @@ def test_eight_callers_at_once(expected):
 @NEEDS_FORK
 @pytest.mark.parametrize(("when", "uses"), [("after", 3), ("before", 2), ("during", 3)])
 def test_host_forks(expected, when, uses):
-    """A fork after use, before use or during an evaluation leaves parent and child able to evaluate."""
     assert run(f"fork {when}") == [expected] * uses
 
 
 @NEEDS_FORK
 def test_fork_during_the_first_call(expected):
-    """A child process can evaluate if the fork happens while another thread imports and compiles."""
     assert run("fork_first") == [expected]
 
 
@@ -85,7 +82,6 @@ def test_host_uses_joblib(expected, backend):
     ("scenario", "uses"), [("exit_handler first", 1), ("exit_handler again", 2), ("threads_end", 2), ("deleted", 2)]
 )
 def test_interpreter_ends(expected, scenario, uses):
-    """Calls during the shutdown of the interpreter give the same values, even if no thread can start."""
     assert run(scenario) == [expected] * uses
 
 
@@ -96,7 +92,6 @@ def test_interpreter_ends_while_another_thread_evaluates(expected):
 @NEEDS_SIGNALS
 @pytest.mark.parametrize("scenario", ["interrupted chunks", "interrupted giant", "interrupted_often"])
 def test_control_c(expected, scenario):
-    """Ctrl-C raises KeyboardInterrupt and leaves no thread, and the next call gives the same values."""
     assert run(scenario) == [expected] * 2
 
 

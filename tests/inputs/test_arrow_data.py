@@ -17,7 +17,6 @@ WORDS = {"string": "i4", "large_string": "i8"}
 
 
 def damaged(table, old, new):
-    """Return a table as read from a file in which some bytes were overwritten."""
     file = io.BytesIO()
     with ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
@@ -57,7 +56,6 @@ def refused(call, message):
     ids=str,
 )
 def test_offsets_of_texts(kind, role, offsets):
-    """Text offsets that decrease, are below 0 or exceed the data raise an error that names the row."""
     good, bad = (np.array(places, WORDS[kind]).tobytes() for places in ([0, 4, 8, 12], offsets))
     column = damaged_column(pa.array(TEXTS, getattr(pa, kind)()), good, bad)
     row = next(place for place in range(3) if offsets[place + 1] < offsets[place])
@@ -68,7 +66,6 @@ def test_offsets_of_texts(kind, role, offsets):
 
 @pytest.mark.parametrize("offsets", [[0, 4, 8, 130], [0, FAR, FAR + 4, FAR + 8], [-4, 0, 4, 8]], ids=str)
 def test_offsets_beyond_the_data(offsets):
-    """Text offsets outside the data raise an error even if pyarrow reads them."""
     good, bad = (np.array(places, "i4").tobytes() for places in ([0, 4, 8, 12], offsets))
     table = damaged(rows(), good, bad)
     refused(lambda: fn.evaluate(table, metrics="rr"), "")
@@ -76,7 +73,6 @@ def test_offsets_beyond_the_data(offsets):
 
 
 def test_texts_that_are_not_utf8():
-    """A text that is not UTF-8 raises an error that names the row and the bytes. Slices of valid texts are read."""
     column = damaged_column(pa.array(TEXTS), b"aaaabbbbcccc", b"aaaabb\xff\xfecccc")
     with pytest.raises(fn.InvalidInputError, match=r"UTF-8 texts, but that of row 1 is b'bb\\xff\\xfe'. Write the"):
         fn.evaluate(rows(query=column), metrics="rr")

@@ -53,7 +53,6 @@ def test_judgments_and_run(tmp_path, forms, role):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_column_names_for_frame_next_to_other_input(tmp_path, form):
-    """A frame next to a dict, an array or no input must have each column that is named for the frame."""
     ids = {**QRELS, "qid": [0, 0, 1], "docno": [3, 4, 5]}
     truth, run, items = (FORMS[form](one, tmp_path / name) for name, one in zip("tri", (QRELS, RUN, ids), strict=True))
     refused("`truth` has 'qid', 'docno', 'grade'", truth, DICT, columns=BOTH | {"label": "nope"})
@@ -65,7 +64,6 @@ def test_column_names_for_frame_next_to_other_input(tmp_path, form):
 
 
 def test_column_names_without_frame_raise():
-    """A column name raises an error if no input has columns. An empty mapping is valid."""
     message = "but none is 'qid', named for query: `truth` has none, `predictions` has none. Correct the name, or leave"
     refused(message, DICT, DICT, columns={"query": "qid"})
     assert len(fn.evaluate(DICT, DICT, "rr", columns={})) == 2
@@ -86,7 +84,6 @@ def test_evaluators_and_agreement():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_column_names_for_subtopics(tmp_path, form):
-    """A subtopic column is read under a usual name and under a given name. Ids such as 007 stay texts."""
     truth = FORMS[form](TOPICS | {"intent": ["007", "7", "7"]}, tmp_path / "named")
     usual = FORMS[form]({**QRELS, "subtopic_id": ["007", "7", "7"]}, tmp_path / "usual")
     labels = {"a": {"x": {"007": 1}, "y": {"7": 2}}, "b": {"x": {"7": 1}}}
@@ -114,7 +111,6 @@ def test_subtopics_out_of_place(tmp_path):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_column_with_misleading_name(tmp_path, form):
-    """A column is read in the role that it is named for, even if its name is usual for another role."""
     truth = FORMS[form]({"qid": ["a", "a"], "docno": ["x", "y"], "subtopic": [1, 2]}, tmp_path / "rows")
     run = {"a": {"x": 1.0, "y": 2.0}}
     assert fn.evaluate(truth, run, "dcg@1", columns={"label": "subtopic"}).mean() == {"DCG@1": 2.0}

@@ -166,7 +166,6 @@ def test_dict_reader_names_query_and_document(rows, message):
 
 
 def test_dict_reader_large_integer_scores():
-    """Integer scores beyond 2**53 that differ by 1 stay different."""
     run = fn.Run.from_dict({"q": {"a": 2**53 + 1, "b": 2**53, "c": 1}})
     assert np.argsort(run.values).tolist() == [2, 1, 0]
     assert len(set(run.values.tolist())) == 3
@@ -206,7 +205,6 @@ ODD_ROWS = [
 @given(data=st.data(), marks_unjudged=st.booleans())
 @strategies.examples(300)
 def test_tuples_are_read_as_dicts_of_them(data, marks_unjudged):
-    """Tuples give the rankings of equal dicts, or None if a query is split or a document is repeated."""
     qrels = DictQrels(data.draw(tables(NUMBERS["bytes"] | NUMBERS["whole"])))
     given_rows = data.draw(st.lists(ROWS, max_size=12))
     rows = [Row("".join(query), document, score) for query, document, score in given_rows]  # queries' texts are alike

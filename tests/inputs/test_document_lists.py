@@ -51,7 +51,6 @@ FORMS = {
 
 
 def lists_of(documents, **others):
-    """Return a table with one row per query and many tied scores."""
     columns = {"docno": documents, "score": pa.array(ROWS % 3 / 2), "label": pa.array(ROWS % 4 % 3), "row": ROWS}
     offsets = pa.array(OFFSETS, "i4")
     lists = {name: pa.ListArray.from_arrays(offsets, pa.array(values)) for name, values in columns.items()}
@@ -78,7 +77,6 @@ REPEATED = [(0, (0, 2)), (2, (8, 9)), (11, (1, 3))]  # a row, and two places in 
 
 @pytest.mark.parametrize(("kind", "form", "repeated", "has_ids"), pairs(KINDS, FORMS, REPEATED, [True, False]))
 def test_document_lists_raise_on_repeated_document(tmp_path, kind, form, repeated, has_ids):
-    """A repeated document raises an error that names document, query, row and places unless another column is used."""
     row, places = repeated
     documents = DOCUMENTS.copy()
     first, second = (OFFSETS[row] + place for place in places)
@@ -189,7 +187,6 @@ REPEATED_ROWS = [(0, (0, 1)), (3, (0, 8)), (3, (8, 9)), (11, (0, 9))]
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("order", "group", "repeated"), pairs(["sorted", "mixed"], [7, 25, N_ROWS], REPEATED_ROWS))
 def test_parquet_raises_on_repeated_document(tmp_path, kind, order, group, repeated):
-    """A repeated document raises an error that names query, document and both rows, unless another column is named."""
     query, places = repeated
     queries = FLAT_ROWS // N_EACH if order == "sorted" else FLAT_ROWS % (N_ROWS // N_EACH)
     documents = np.empty(N_ROWS, "i8")

@@ -22,7 +22,6 @@ PLAIN = [(choice, ranks) for choice in ("first", "best") for ranks in ("kept", "
 
 
 def empty(number):
-    """Return the id of a place without a document."""
     return f"empty {number}"
 
 
@@ -64,7 +63,6 @@ def list_orders(rows):
 
 
 def evaluate_rows(rows, choice, ranks, metrics, **options):
-    """Evaluate rows (document, score) of one query."""
     records = [("q", document, score) for document, score in rows]
     return fn.evaluate({"q": LABELS}, records, metrics, duplicates=choice, ranks=ranks, **options).values[0]
 
@@ -78,7 +76,6 @@ ROWS = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([0.0, 0.25, 0
 @FEW
 @given(rows=ROWS, ranks=st.sampled_from(["kept", "closed"]))
 def test_best_equals_a_dict_of_best_scores(rows, ranks):
-    """The best score counts, and other rows are empty places or absent, under every tie policy without ids."""
     wanted = fn.evaluate({"q": LABELS}, {"q": settle_best(rows, ranks)}, METRICS)
     np.testing.assert_allclose(evaluate_rows(rows, "best", ranks, METRICS), wanted.values[0], rtol=1e-13)
     for ties in ("best", "worst", "input"):
@@ -121,7 +118,6 @@ def is_open(rows, ranks):
 @FEW
 @given(rows=ROWS, ranks=st.sampled_from(["kept", "closed"]), numbers=st.booleans())
 def test_first_under_an_order_of_ties(rows, ranks, numbers):
-    """Tie policies that order rows have one first place, for ids that are texts or numbers."""
     ids = {letter: number if numbers else letter for number, letter in enumerate("abcde")}
     records = [("q", ids[document], score) for document, score in rows]
     labels = {ids[document]: label for document, label in LABELS.items()}
@@ -140,7 +136,6 @@ def test_first_under_an_order_of_ties(rows, ranks, numbers):
 @FEW
 @given(rows=ROWS, data=st.data())
 def test_sum_adds_scores_up(rows, data):
-    """A document has the sum of its scores, whatever the order of its rows."""
     wanted = fn.evaluate({"q": LABELS}, {"q": settle_sum(rows)}, METRICS).values[0]
     for order in (rows, data.draw(st.permutations(rows))):
         np.testing.assert_allclose(evaluate_rows(order, "sum", None, METRICS), wanted, rtol=1e-13)
@@ -167,7 +162,6 @@ def test_counted_rows_are_documents_of_the_same_label(rows):
 
 
 def test_counted_values_may_exceed_1():
-    """nDCG, AP and recall of a document that counts twice are those by hand, also in an explanation."""
     ideal = 1 + 1 / math.log2(3)
     result = fn.evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "a", "b"]}, "ndcg@3, map, recall@3", duplicates="counted")
     assert result.values[0] == pytest.approx([(ideal + 1 / 2) / ideal, 3 / 2, 3 / 2], rel=1e-15)
@@ -181,7 +175,6 @@ def test_counted_values_may_exceed_1():
 
 @pytest.fixture(scope="module")
 def forms(tmp_path_factory):
-    """Return the same run in every form, with a document several times in a query."""
     folder = tmp_path_factory.mktemp("runs")
     records = [(query, document, -float(rank)) for query, ids in RANKED.items() for rank, document in enumerate(ids, 1)]
     frame = pd.DataFrame(records, columns=["query", "document", "score"])
@@ -216,7 +209,6 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_form_of_a_run(forms, name):
-    """All forms give the values of the same lists, with a note, and an error that names the option."""
     assert set(forms) == set(NAMES)
     for choice, ranks in PLAIN:
         metrics = METRICS.replace("bpref, ", "") if choice == "counted" else METRICS
@@ -235,7 +227,6 @@ def test_every_form_of_a_run(forms, name):
 
 
 def test_judgments_and_lists_in_one_table():
-    """A table with a row for each query, relevant and retrieved ids, and lists by position, may have ids again."""
     table = pd.DataFrame({"relevant": [["a", "c"]], "retrieved": [["a", "a", "c"]]})
     assert fn.evaluate(table, metrics="recall@2", duplicates="first").mean() == {"R@2": 1 / 2}
     assert fn.evaluate([["a", "c"]], [["a", "a", "c"]], "recall@2", duplicates="best").mean() == {"R@2": 1 / 2}
@@ -246,7 +237,6 @@ def test_judgments_and_lists_in_one_table():
 
 @pytest.mark.parametrize(("choice", "ranks"), PLAIN)
 def test_recommended_items(choice, ranks):
-    """Items by number have the values of the same lists of ids, padded, ragged or wrapped."""
     liked = fn.Interactions([2, 0, 1, 5], offsets=[0, 2, 3, 4])
     rows = [[2, 2, 1, 0], [1, 0, 1, -1], [-1, -1, -1, -1]]
     metrics = "ndcg@3, map, rr, p@3, recall@3, dcg"
@@ -266,7 +256,6 @@ def test_recommended_items(choice, ranks):
 
 
 def test_compare_explain_and_evaluators():
-    """Named runs, an explanation and an evaluator take the same arguments."""
     runs = {"twice": RANKED, "once": {q: list(dict.fromkeys(ids)) for q, ids in RANKED.items()}}
     comparison = fn.compare(QRELS, runs, "ndcg@3", duplicates="first", ranks="closed")
     assert comparison.rows[1].difference == 0
@@ -281,7 +270,6 @@ def test_compare_explain_and_evaluators():
 
 
 def test_fused_runs():
-    """A run's repeated document counts once in a fusion, and the note names the run."""
     other = {"q1": ["b", "a"], "q2": ["a"]}
     wanted = fn.fuse({"x": {q: list(dict.fromkeys(ids)) for q, ids in RANKED.items()}, "y": other})
     fused = fn.fuse({"x": RANKED, "y": other}, duplicates="first")
@@ -308,14 +296,12 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_arguments(name):
-    """Arguments without a meaning raise an error."""
     options, message = REFUSED[name]
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.evaluate(QRELS, RANKED, "rr", **options)
 
 
 def test_refused_inputs():
-    """Inputs in which each document stands once, and labels beside scores, refuse the argument."""
     scored = pd.DataFrame({"query": ["q"], "document": ["a"], "label": [1], "score": [0.5]})
     model = fn.Embeddings([[1.0]], [[2.0], [3.0]])
     matrix = np.array([[0.5, 0.1]])
@@ -328,7 +314,6 @@ def test_refused_inputs():
 
 
 def test_scores_without_a_number():
-    """NaN scores raise an error with their place, or are last, also in rows that would be dropped."""
     rows = [("q", "a", 0.5), ("q", "a", math.nan), ("q", "b", 0.7)]
     with pytest.raises(fn.InvalidInputError, match="row 1: score of document a of query q must not be NaN"):
         fn.evaluate({"q": {"a": 1}}, rows, "rr", duplicates="first")
@@ -354,7 +339,6 @@ def test_neighbouring_scores(dtype):
 
 
 def test_single_precision_ties():
-    """Under a convention that compares float32 scores, rows that differ beyond it tie."""
     close = 0.5 + 2.0**-40
     rows = [("q", "b", 0.5), ("q", "a", close), ("q", "b", 0.4), ("q", "a", 0.4)]
     for convention, wanted in (("trec_eval_9", 1.0), ("default", 1 / 2)):
@@ -363,7 +347,6 @@ def test_single_precision_ties():
 
 
 def test_runs_without_duplicates_are_unchanged():
-    """The argument changes nothing, and adds no note, where each document stands once."""
     run = {"q1": {"a": 0.5, "b": 0.5, "c": 0.1}, "q2": {"a": 1}}
     wanted = fn.evaluate(QRELS, run, METRICS)
     for choice, ranks in [*PLAIN, ("sum", None)]:
@@ -373,7 +356,6 @@ def test_runs_without_duplicates_are_unchanged():
 
 
 def test_command_line(tmp_path, capsys):
-    """The commands take the same choices, and their errors name the option."""
     qrels, run, other = (tmp_path / name for name in ("qrels", "x.run", "y.run"))
     qrels.write_text("q 0 a 1\nq 0 b 1\n")
     run.write_text("q Q0 a 1 3 x\nq Q0 a 2 2 x\nq Q0 b 3 1 x\n")

@@ -26,19 +26,7 @@ FILES = {
     "json": (json.dumps(QRELS, indent=2), json.dumps(RUN, indent=1, ensure_ascii=False)),
     "json on one line": (json.dumps(QRELS), json.dumps(RUN)),
     "jsonl": tuple("".join(json.dumps({q: row}) + "\n\n" for q, row in table.items()) for table in (QRELS, RUN)),
-    "jsonl of records": tuple(
-        "".join(json.dumps({"query_id": q, "doc_id": d, name: v}) + "\n\n" for q, d, v in rows(table))
-        for table, name in ((QRELS, "relevance"), (RUN, "score"))
-    ),
-    "json of records": tuple(
-        json.dumps([{name: v, "comment": {}, "qid": q, "docno": d} for q, d, v in rows(table)], indent=1)
-        for table, name in ((QRELS, "label"), (RUN, "score"))
-    ),
     "jsonl of tuples": tuple("".join(json.dumps(row) + "\n" for row in rows(table)) for table in (QRELS, RUN)),
-    "json of records on one line": tuple(
-        json.dumps([{"qid": q, "docno": d, name: v} for q, d, v in rows(table)])
-        for table, name in ((QRELS, "label"), (RUN, "score"))
-    ),
     "csv": ("qid,docno,label\n" + "".join(f"{q},{d},{v}\n" for q, d, v in rows(QRELS)),
         'score,"query_id",comment,doc_id\n' + "".join(f'{v},{q},"a, b",{d}\n' for q, d, v in rows(RUN))),
 }  # fmt: skip

@@ -53,13 +53,11 @@ def test_ids_in_other_functions():
 
 
 def test_ids_without_kernels(monkeypatch):
-    """Ids are the same where Python reads the lists."""
     monkeypatch.setattr(dicts, "CAN_READ_OBJECTS", False)
     assert fn.evaluate(RELEVANT, RANKED, METRICS).to_dict() == EXPECTED
 
 
 def test_columns_of_ids():
-    """The ids of a query may be a column of pandas, Polars or pyarrow."""
     polars = pytest.importorskip("polars")
     pyarrow = pytest.importorskip("pyarrow")
     for convert in (pandas.Series, pandas.Index, polars.Series, pyarrow.array, lambda x: pyarrow.chunked_array([x])):
@@ -161,7 +159,6 @@ def test_a_dict_of_items_against_interactions_says_what_to_give():
 
 
 def test_labels_of_some_queries_and_ids_of_others_are_one_truth():
-    """Ids have the label 1, in either order of the queries. Twice the same id is an error, and so is such a run."""
     labelled, listed = {"q1": {"a": 2, "x": 0}}, {"q2": ["b", "c"]}
     for truth in (labelled | listed, listed | labelled, labelled | {"q2": {"b", "c"}}):
         assert fn.Qrels.from_dict(truth).to_dict() == {"q1": {"a": 2, "x": 0}, "q2": {"b": 1, "c": 1}}

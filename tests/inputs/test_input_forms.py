@@ -85,7 +85,6 @@ def test_infinite_scores_and_zeros():
 
 
 def test_empty_inputs_are_valid():
-    """Empty inputs give values of 0 or NaN and raise no error."""
     for labels, ways, n_queries in (
         ([], {"offsets": [0]}, 0),
         ([], {"offsets": [0, 0, 0]}, 2),

@@ -23,7 +23,6 @@ class Collection:
 
 
 def test_collections_give_the_values_of_dicts():
-    """Ordered lists are rankings whatever their scores, other lists are ranked by scores, and ratings are labels."""
     relevant = {1: {10: 3.0, 11: 1.0}, 2: {10: 2.0}}
     truth = Collection({"user_id": [1, 1, 2], "item_id": [10, 11, 10], "rating": [3.0, 1.0, 2.0], "rank": [1, 2, 1]})
     ids = {"user_id": [1, 1, 1, 2, 2], "item_id": [12, 10, 11, 10, 13]}

@@ -23,28 +23,6 @@ def test_queries_have_the_order_of_the_qrels_and_pairs_are_by_id():
     assert evaluated(first, {"b": {"2": 2, "1": 1}, "a": {"2": 1, "1": 2}}).mean()["RR"] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("choice", "queries", "value"),
-    [("zero", ["q3", "q1", "only judged"], [1, 1 / 2, 0]), ("skip", ["q3", "q1"], [1, 1 / 2])],
-)
-def test_missing_in_run(choice, queries, value):
-    """A judged query that the run lacks is 0 or skipped, and is counted."""
-    result = evaluated(missing_in_run=choice)
-    assert result.query_ids.tolist() == queries
-    assert result["rr"].tolist() == value
-    assert result.n_missing_in_run == 1
-
-
-@pytest.mark.parametrize("choice", ["skip", "undefined"])
-def test_missing_in_qrels(choice):
-    result = evaluated(missing_in_qrels=choice)
-    assert result.n_missing_in_qrels == 2
-    assert len(result) == (3 if choice == "skip" else 5)
-    assert np.isnan(result.values[3:]).all()
-    assert not np.isnan(result.values[:3]).any()
-    assert result.mean() == evaluated().mean()
-
-
 def test_missing_queries_as_errors():
     message = r"judged query only judged is missing in the run \(1 in all\). Add it, or take convention\.replace"
     with pytest.raises(fn.InvalidInputError, match=message):

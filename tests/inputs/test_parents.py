@@ -68,7 +68,6 @@ def test_ids_of_chunks_order_ties(ranks, ties, rows):
     labels=st.dictionaries(st.sampled_from([*CHUNKS, "a", "b", "c", "x", "y#4"]), st.integers(-1, 3), min_size=1),
 )
 def test_a_document_has_the_highest_label_of_its_own_and_its_chunks(rows, labels):
-    """Judgments by chunk, by document and mixed."""
     highest = {}
     for judged, label in labels.items():
         document = judged.split("#")[0]
@@ -155,7 +154,6 @@ def test_what_has_no_chunks_is_refused():
 
 
 def test_command_line(tmp_path, capsys):
-    """A rule or a JSON file, also with -M, which counts chunks."""
     qrels, run, table = tmp_path / "qrels.txt", tmp_path / "run.txt", tmp_path / "parents.json"
     qrels.write_text("".join(f"q 0 {document} {label}\n" for document, label in QRELS["q"].items()))
     run.write_text("".join(f"q Q0 {chunk} {n} {9 - n} t\n" for n, chunk in enumerate(RUN["q"])))

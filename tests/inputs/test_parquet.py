@@ -34,7 +34,6 @@ KINDS = {
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path, monkeypatch):
-    """Create a folder for temporary files and check that the test leaves the folder empty."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -101,7 +100,6 @@ def test_folders_patterns_and_partitions(tmp_path):
 
 
 def test_folders_named_by_padded_numbers(tmp_path):
-    """Names of Hive folders are read as numbers only if no digit is lost."""
     for query in ("007", "8", "__HIVE_DEFAULT_PARTITION__"):
         (tmp_path / f"user={query}").mkdir()
         pq.write_table(pa.table({"score": [0.5], "label": [1]}), tmp_path / f"user={query}" / "rows.parquet")
@@ -121,23 +119,10 @@ def test_parquet_folder_with_other_files(tmp_path):
 
 
 def test_names_with_points(tmp_path):
-    """The column `score` is read alone if another column is `score.other`."""
     path = tmp_path / "rows.parquet"
     table = table_of(QUERIES)
     pq.write_table(table.append_column("score.other", table.column("label")), path, row_group_size=100)
     assert_equal(fn.evaluate(path, metrics=METRICS), EXPECTED, firsts(QUERIES))
-
-
-@pytest.mark.parametrize("memory", [None, 40_000])
-def test_columns_of_lists(tmp_path, memory):
-    offsets = pa.array(np.cumsum([0, *SIZES]), pa.int32())
-    lists = {n: pa.ListArray.from_arrays(offsets, pa.array(v)) for n, v in (("labels", LABELS), ("scores", SCORES))}
-    path = tmp_path / "lists.parquet"
-    pq.write_table(pa.table(lists), path, row_group_size=17)
-    assert_equal(fn.evaluate(path, metrics=METRICS, memory=memory), EXPECTED, np.arange(300))
-    pq.write_table(pa.table({"user": [f"u{n}" for n in range(300)], **lists}), path, row_group_size=17)
-    result = fn.evaluate(path, metrics=METRICS, memory=memory)
-    assert_equal(result, EXPECTED, np.array([f"u{n}" for n in range(300)]))
 
 
 def test_progress_counts_rows(tmp_path):
@@ -163,7 +148,6 @@ def test_rows_that_do_not_fit_need_duckdb(tmp_path, monkeypatch):
 
 
 def test_half_floats_and_large_queries_on_disk(tmp_path):
-    """Queries of more rows than a part, and float16, which DuckDB lacks, give the values of arrays."""
     path = tmp_path / "rows.parquet"
     ids = np.arange(N) % 3
     table = table_of(ids).set_column(1, "score", pa.array(SCORES.astype("f2")))
@@ -185,7 +169,6 @@ IDS = {
 @pytest.mark.parametrize("memory", [None, "20kB"])
 @pytest.mark.parametrize("role", ["query", "document"])
 def test_ids_of_every_type_in_any_order(tmp_path, kind, memory, role):
-    """Text ids of every Arrow type give equal values, also if files and row groups have different categories."""
     for number, rows in enumerate(np.array_split(np.arange(N), 3)):
         table = table_of(TEXTS[rows], SHUFFLED[rows])
         if role == "query":
@@ -301,7 +284,6 @@ def test_rows_of_bad_numbers_are_named(tmp_path, kind, row):
 
 @pytest.mark.parametrize("place", [4, 60])
 def test_broken_pages(tmp_path, place):
-    """Bytes that pyarrow cannot decode raise an error that names the file. Errors of the system stay unchanged."""
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(QUERIES), path, compression="snappy")
     content = bytearray(path.read_bytes())

@@ -17,7 +17,6 @@ EXPECTED = fn.evaluate(LIKED.rename(columns={"weight": "label"}), SCORED, METRIC
 
 
 def test_ranks_and_weights_of_rectools(tmp_path):
-    """RecTools' tables are read as they are, from frames, records and files."""
     assert fn.evaluate(LIKED, RECO, METRICS).to_dict() == EXPECTED
     assert fn.evaluate(LIKED.to_dict("records"), RECO.to_dict("records"), METRICS).to_dict() == EXPECTED
     assert fn.evaluate(LIKED, RECO.rename(columns={"rank": "place"}), METRICS, columns={"rank": "place"}).to_dict() == (
@@ -64,6 +63,5 @@ def test_ranks_and_weights_count_where_there_is_nothing_else():
     ],
 )  # fmt: skip
 def test_ranks_with_ties_or_gaps_raise_an_error(ranks, message):
-    """Ranks that are no permutation of 1, 2, 3 … raise an error that names the row."""
     with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
         fn.evaluate(LIKED, RECO.assign(rank=ranks), "rr")

@@ -70,7 +70,6 @@ def truths():
 
 
 def recommendations():
-    """Yield every form of the predictions with its name."""
     yield "padded", padded(RECOMMENDED)
     yield "int32", padded(RECOMMENDED, "i4", 7)
     yield "int8 in Fortran's order", np.asfortranarray(padded(RECOMMENDED, "i1"))
@@ -220,7 +219,6 @@ def test_recommendations_raise_on_wrong_input(call, message):
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("label", [127, 128, 256, 300, -129, 0.5, 1e6])
 def test_labels_of_any_size(label, dtype):
-    """Labels that int8 cannot hold are kept, even after thousands of labels that it can hold."""
     labels = np.ones(9000, dtype)
     labels[-1] = label
     liked = fn.Interactions(np.arange(9000), labels, [0, 8999, 9000])
@@ -231,7 +229,6 @@ def test_labels_of_any_size(label, dtype):
 @examples(200)
 @given(lists=st.lists(st.lists(st.integers(-1, 4), max_size=4), max_size=6), part=st.integers(1, 5))
 def test_recommendations_accept_unsorted_relevant_items(lists, part):
-    """Items of a user may be in any order. A repeated or negative item raises an error in parts of every size."""
     offsets = np.cumsum([0, *map(len, lists)])
     liked = read_only(np.array([item for one in lists for item in one], "i4"))
     labels = np.arange(len(liked))

@@ -31,7 +31,6 @@ def pack_table(write, table):
 
 
 def content(kind, table, format):
-    """Return the content of a file of a format."""
     if format == "feather":
         return pack_table(feather.write_feather, kind.from_dict(table).to_arrow())
     with tempfile.TemporaryDirectory() as folder:
@@ -50,7 +49,6 @@ SCORED = fn.Qrels.from_dict(QRELS).to_arrow().append_column("score", fn.Run.from
 
 @pytest.fixture
 def store():
-    """Return a function that stores bytes at an address."""
     system = fsspec.filesystem("memory")
 
     def put(name, content):
@@ -89,7 +87,6 @@ def test_rows_with_scores(store, capsys, memory):
 
 
 def test_addresses_keep_their_slashes(store):
-    """Messages name an address with both slashes, also if pathlib has taken one."""
     bad = store("bad.run", b"q1 Q0\n")
     cut = store("cut.parquet", pack_table(pq.write_table, SCORED)[:-20])
     for address, message in (
@@ -148,7 +145,6 @@ def test_unknown_protocols():
 
 
 def test_addresses_without_fsspec(monkeypatch, capsys):
-    """Without fsspec, each argument that names a file raises an error that names the address and the extra."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "fsspec"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fsspec", None)

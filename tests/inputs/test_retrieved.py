@@ -55,7 +55,6 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_results_of_retrievers(form):
-    """They give the values of their ids in the order of the list, whatever the scores."""
     expected = fn.evaluate(TRUTH, RETRIEVED, "rr, recall@1, ndcg")
     run = {query: [FORMS[form](name) for name in names] for query, names in RETRIEVED.items()}
     for evaluate in (fn.evaluate, fn.reference.evaluate):
@@ -68,7 +67,6 @@ def test_results_of_retrievers(form):
 
 
 def test_documents_without_ids_are_refused():
-    """The error names the query, the place and the remedy."""
     run = {"q1": [LangChainDocument("a", "d1"), LangChainDocument("b")]}
     with pytest.raises(
         fn.InvalidInputError, match=r"document 1 of query 'q1', a LangChainDocument, has none. Give ids"

@@ -75,7 +75,6 @@ def test_columns_of_lists(tmp_path, name):
 
 
 def test_lists_beyond_memory():
-    """Lists of a reader are streamed where they exceed the memory. A repeated query raises an error."""
     expected = fn.evaluate(LISTS, metrics=METRICS).values.tobytes()
     assert fn.evaluate(LISTS.to_reader(2), metrics=METRICS, memory="9kB").values.tobytes() == expected
     repeated = pa.concat_tables([LISTS, LISTS])
@@ -104,7 +103,6 @@ def test_bad_tables(tmp_path, name, case):
 
 @pytest.mark.parametrize("name", [name for name in TABLE_FORMS if "iterable" not in name])
 def test_tables_without_rows(tmp_path, name):
-    """Columns without rows give no queries, or an error where they have no types."""
     if name in ("dict of columns", "structured array"):
         with pytest.raises(fn.InvalidTypeError, match="must hold texts or whole numbers, but its type is null"):
             fn.evaluate(TABLE_FORMS[name](GOOD.slice(0, 0), tmp_path), metrics="rr")
@@ -151,7 +149,6 @@ def test_filters_and_progress_of_datasets():
 
 
 def test_evaluators_of_files_are_pickled(tmp_path):
-    """A pickled evaluator of a Feather file, or of a dataset of such files, evaluates as before."""
     path = write_feather(GOOD, tmp_path)
     for truth in (path, dataset.dataset(path, format="feather")):
         evaluator = fn.Evaluator(truth, METRICS)
@@ -226,7 +223,6 @@ def test_structured_arrays_of_other_shapes():
 
 
 def test_dicts_of_columns_of_other_kinds():
-    """Columns may be arrays or series. Columns of mixed types or of two lengths raise an error."""
     columns = {name: GOOD[name].to_pandas() for name in GOOD.column_names}
     expected = fn.evaluate(GOOD, metrics=METRICS).values.tobytes()
     for convert in (np.asarray, pd.Series, pa.array, pl.Series, list):

@@ -124,7 +124,6 @@ def parsed(text):
 @examples(2000, plain=300)
 @given(text=NUMBERS.filter(bool))
 def test_numbers_are_rounded_as_python_does(text):
-    """A number that the kernel parses equals float() of its text to the bit."""
     value = parsed(text)
     if value is not None:
         assert "_" not in text
@@ -149,25 +148,6 @@ def test_text_lines_kernel_parses_most_numbers():
 
 RUN_TEXT = "".join(f"q{q} Q0 d{d} 0 {(7 * d + q) % 11} name\n" for q in range(4) for d in range(9))
 QRELS_TEXT = "".join(f"q{q} 0 d{d} {d % 3}\n" for q in range(4) for d in range(0, 12, 2))
-
-
-def packings():
-    yield "plain", bytes
-    yield "gzip", gzip.compress
-    yield "bzip2", bz2.compress
-    yield "two gzip files in one", lambda content: gzip.compress(content[:20]) + gzip.compress(content[20:])
-
-
-@pytest.mark.parametrize("packing", [name for name, _ in packings()])
-def test_packed_files(tmp_path, packing):
-    pack = dict(packings())[packing]
-    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
-    qrels.write_text(QRELS_TEXT)
-    run.write_text(RUN_TEXT)
-    expected = fn.evaluate(qrels, run, "ndcg,map,rr").values
-    qrels.write_bytes(pack(QRELS_TEXT.encode()))
-    run.write_bytes(pack(RUN_TEXT.encode()))
-    np.testing.assert_array_equal(fn.evaluate(qrels, run, "ndcg,map,rr").values, expected)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"])

@@ -50,7 +50,6 @@ def test_written_runs_are_read_back(name, tmp_path):
 
 @pytest.mark.parametrize("name", FILES)
 def test_written_qrels_are_read_back(name, tmp_path):
-    """Labels of judgments may be fractions or negative. Their order stays."""
     skip_without(name)
     fn.Qrels.from_dict(QRELS).write(tmp_path / name)
     again = fn.read_qrels(tmp_path / name).to_dict()
@@ -70,7 +69,6 @@ def test_written_subtopics_are_read_back(name, tmp_path):
 
 
 def test_subtopics_without_relevance_stay_judged():
-    """A document that is relevant to no subtopic keeps its label, 0 or less."""
     qrels = fn.DiversityQrels.from_dict({"q": {"d1": {"a": 0, "b": 0}, "d2": {"a": 1}, "d3": {"b": -2}}})
     assert qrels.to_dict() == {"q": {"d3": {"a": -2, "b": -2}, "d2": {"a": 1}, "d1": {"a": 0}}}
     assert qrels.filter(["q"]).to_dict() == qrels.to_dict()
@@ -79,7 +77,6 @@ def test_subtopics_without_relevance_stay_judged():
 
 @pytest.mark.parametrize("dtype", ["i4", "i8", "u8"])
 def test_whole_ids_are_kept_by_parquet_and_are_texts_elsewhere(dtype, tmp_path):
-    """Parquet keeps the type of ids. TREC, JSON and CSV have texts only."""
     pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     top = 2**63 + 5 if dtype == "u8" else 5
     ids = np.array([3, 3, top], dtype)

@@ -39,7 +39,6 @@ class Comparison:
         self._lock = threading.Lock()
 
     def wrap(self, kernel, lines):
-        """Return a function that runs a kernel both ways."""
         machine = machine_code.find(kernel.place, lambda *_: pytest.fail(f"{kernel.place} misses a signature"))
         compiled = kernel.numba_function
         codes = {}
@@ -83,7 +82,6 @@ def copy(argument, memory=None):
 
 
 def bits(argument):
-    """Return the bits of all arrays and numbers, as a value that can be compared."""
     if isinstance(argument, np.ndarray):
         return argument.dtype.str, argument.shape, argument.tobytes()
     if isinstance(argument, tuple):
@@ -101,7 +99,6 @@ def describe(argument):
 
 @pytest.fixture(scope="module")
 def comparison():
-    """Run everything both ways, with every kernel wrapped."""
     found = Comparison()
     by_place = {}
     for signature in signatures.read_signatures():
@@ -144,7 +141,6 @@ def test_every_signature_was_compared(comparison):
 
 
 def run_everything():
-    """Call everything that calls kernels."""
     jit.load_compiler()
     rng = np.random.default_rng(7)
     for score_dtype in ("f4", "f8"):

@@ -11,7 +11,6 @@ import fastndcg as fn
 @pytest.mark.parametrize("highest", [2, 7, 8, 31, 32, 2.5, -1])
 @pytest.mark.parametrize("n_documents", [1, 9, 255, 256, 300])
 def test_idcg_is_a_sum_of_sorted_labels(n_documents, highest):
-    """Bit for bit the sum in rank order, for all ranks and for ten, where labels are few, many, broken or negative."""
     rng = np.random.default_rng(7)
     labels = rng.integers(0, int(abs(highest)) + 1, (6, n_documents)).astype("f8")
     labels[0] = max(highest, 1)  # the most that a byte counts, and one more

@@ -48,7 +48,6 @@ def test_list_of_signatures_is_complete_sorted_and_has_different_codes():
 
 @pytest.mark.parametrize("line", ["metrics.gains.dcg f8[:]", "metrics.gains.dcg f8[:] -> text", "no place"])
 def test_wrong_lines_are_refused(line, monkeypatch, tmp_path):
-    """The error quotes the line and says what a line must have."""
     (tmp_path / "signatures.txt").write_text(f"{line}\n")
     monkeypatch.setattr(signatures, "KERNELS", tmp_path)
     with pytest.raises(signatures.BuildError, match=re.escape(repr(line))):
@@ -104,7 +103,6 @@ def change_table(folder, change):
 
 @NEEDS_COMPILER
 def test_machine_code_runs_without_numba(built):
-    """A kernel of the package's folder runs with Numba and llvmlite blocked from import."""
     sources, state = carry(built, is_blocked=True)
     assert all(re.fullmatch(FROM_PACKAGE, source) for source in sources), sources
     assert "machine code in the package: " in state
@@ -207,7 +205,6 @@ def damage(file):
 @NEEDS_COMPILER
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_fall_back_to_numba_and_are_said(copy, fault):
-    """A fault of the files gives the same values by Numba, and `show_versions` names it."""
     folder, package = copy
     message, plant = FAULTS[fault]
     plant(package)
@@ -218,7 +215,6 @@ def test_faults_fall_back_to_numba_and_are_said(copy, fault):
 @NEEDS_COMPILER
 @pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="needs root: files of other users")
 def test_libraries_of_other_users_in_the_cache_are_not_loaded(copy):
-    """Machine code in the cache is loaded only if it belongs to the user or to root."""
     folder, package = copy
     shutil.rmtree(package)
     code = "import fastndcg as fn, json; print(json.dumps(fn.warmup().cache))"
@@ -231,7 +227,6 @@ def test_libraries_of_other_users_in_the_cache_are_not_loaded(copy):
 
 @NEEDS_COMPILER
 def test_a_kernel_that_was_edited_runs_as_edited(copy):
-    """A kernel whose source was edited after the build is compiled by Numba: no old code runs."""
     folder, _ = copy
     source = folder / "fastndcg" / "kernels" / "statistics" / "exact_sum.py"
     source.write_text(source.read_text().replace("out_limbs[i + 1] += over", "out_limbs[i + 1] += over + 5"))
@@ -243,7 +238,6 @@ def test_a_kernel_that_was_edited_runs_as_edited(copy):
 
 @NEEDS_COMPILER
 def test_machine_code_can_be_switched_off(built):
-    """With FASTNDCG_MACHINE_CODE=0 Numba compiles, and the list says so."""
     sources, state = carry(built, is_blocked=False, FASTNDCG_MACHINE_CODE=0)
     assert sources == ["Numba", "Numba"]
     assert "none is used" in state
@@ -252,7 +246,6 @@ def test_machine_code_can_be_switched_off(built):
 @NEEDS_COMPILER
 @pytest.mark.parametrize("level", [2, 3])
 def test_the_environment_can_leave_out_higher_levels(copy, level):
-    """FASTNDCG_MACHINE_CODE=2 or 3 takes the library of no higher level, as a lower processor does."""
     folder, package = copy
     if json.loads((package / "table.json").read_text())["libraries"][0]["level"] < level:
         pytest.skip("the libraries of this processor have no such level")
@@ -265,7 +258,6 @@ def test_the_environment_can_leave_out_higher_levels(copy, level):
 
 @NEEDS_COMPILER
 def test_other_types_go_to_numba(built):
-    """A call with types that were not built runs by Numba, which compiles it, and says so if it is absent."""
     code = """
         import json, sys
         import numpy as np
@@ -297,7 +289,6 @@ def test_other_types_go_to_numba(built):
 
 @NEEDS_COMPILER
 def test_arguments_keep_their_types_apart(built):
-    """Bool, int, float, uint64, None, layouts and byte orders have different codes, and misses call the fallback."""
     trampoline, handle = load(built)
     signature = [["if", next_symbol(built), "n", False]]
     seen = []

@@ -28,7 +28,6 @@ LABELS = (np.uint8, np.int8, np.int16, np.int32, np.int64, *SCORES)
 
 
 def compiled(name):
-    """An intrinsic as a function that Python may call."""
     jit.load_compiler()  # Numba learns the functions of the kernels
     parameters = ", ".join(inspect.signature(twin(name)).parameters)
     given = {"mask": "np.uint64(mask)"}.get(parameters, parameters)
@@ -82,8 +81,6 @@ def test_room_on_the_stack(dtype):
 @needs_jit
 @pytest.mark.parametrize("dtype", LABELS)
 def test_fetching_ahead_touches_nothing(dtype):
-    """Prefetch leaves the array as it is, and may read beyond its end."""
-
     @numba.njit(_nrt=False)
     def fetch(values):
         for place in range(0, values.shape[0], WIDE):
@@ -106,7 +103,6 @@ def test_fetching_ahead_touches_nothing(dtype):
     ],
 )
 def test_masks_equal_their_twins(name, dtype):
-    """Masks of NaN among scores, of labels that are not 0, of every dtype, and of numbers unlike the one before."""
     function = compiled(name)
 
     @strategies.examples(60)
@@ -126,7 +122,6 @@ def test_masks_equal_their_twins(name, dtype):
 @pytest.mark.parametrize("dtype", SCORES)
 @pytest.mark.parametrize("name", ["raise_maxima", "raise_maxima_wide"])
 def test_raising_equals_its_twin(name, dtype):
-    """Maxima are raised in the counted lanes only. NaN raises no maximum."""
     function = compiled(name)
     n_lanes = WIDE if name == "raise_maxima_wide" else LANES
 
@@ -160,7 +155,6 @@ def test_mask_first_equals_their_twin():
 
 @needs_jit
 def test_min_int64_equals_its_twin():
-    """On either side of 0, and where both are the same."""
     function = compiled("min_int64")
     numbers = (-(2**62), -1, 0, 1, 2**62)
     assert all(function(one, other) == twin("min_int64")(one, other) for one in numbers for other in numbers)
@@ -180,7 +174,6 @@ def test_twins_refuse_lanes_beside_the_array(place):
 @pytest.mark.parametrize("dtype", SCORES)
 @pytest.mark.parametrize("place", [0, 7, 30])
 def test_copy_wide_copies_64_entries(dtype, place):
-    """Exactly 64 entries are copied, to any place, by the intrinsic and by its twin."""
     values = np.arange(WIDE + 30, dtype=dtype)
     for copy in (compiled("copy_wide"), twin("copy_wide")):
         out = np.full(WIDE + 40, -1, dtype)

@@ -91,7 +91,6 @@ def test_single_query_ranks(kind, scores):
 
 
 def test_ranks_of_nan():
-    """None has one, and none is written where there is no room."""
     for scores in ([1.0, np.nan], [1.0, 2.0, 3.0]):
         out = np.empty(2)
         kernels.ranks(np.array(scores), out)
@@ -100,8 +99,6 @@ def test_ranks_of_nan():
 
 @pytest.mark.skipif(not strategies.JIT, reason="nothing is compiled here")
 def test_inside_users_code():
-    """Each is called in a compiled function, on slices of read-only arrays, with and without a cutoff."""
-
     @numba.njit
     def all_of(labels, scores, start, stop, k, out):
         one, other = labels[start:stop], scores[start:stop]

@@ -46,7 +46,6 @@ def expected_found(labels, above, ties, ideal, n_relevant, n_documents, k):
 
 
 def registered(function=precision, **changed):
-    """Register a metric that is called Own."""
     rel = fn.Parameter("rel", "float", 1, "relevant from here on", above=0)
     return fn.register(function, **({"name": "Own", "parameters": [rel], **WORDS} | changed))
 
@@ -69,7 +68,6 @@ def test_equals_the_built_in_ones_and_the_reference(case, policy, k):
 @strategies.examples(60)
 @given(case=strategies.cases(), k=st.integers(1, 9))
 def test_may_average_over_ties(case, k):
-    """A function that says so gets the extent of tie groups, and gives the expectation."""
     own = registered(expected_found, parameters=[], ties=["average"]) @ k
     convention = fn.conventions["default"].replace(negative_labels="zero", nan_scores="last")
     values = fn.evaluate(case.rankings, metrics=[own, fn.R @ k], convention=convention).values

@@ -123,7 +123,6 @@ def test_metrics_are_attributes_of_package(record):
 
 
 def test_lists_of_metrics():
-    """One text, several in one, a list, an array, a generator, Metric values: in order, each once."""
     expected = (fn.nDCG @ 10, fn.AP, fn.P(rel=2) @ 5)
     for given_metrics in (
         "ndcg@10,map,P(rel=2)@5",
@@ -216,7 +215,6 @@ def test_cutoffs_without_at_get_a_hint(text, hint):
 
 @pytest.mark.parametrize("text", ["x" * 100_000, "P(" + "x" * 100_000, "P(" + "x" * 100_000 + ")", "x" * 50_000 + "@5"])
 def test_long_texts_have_short_messages(text):
-    """The message on a text of 100,000 characters shows at most 300 of it and 300 of its wrong part."""
     with pytest.raises(fn.InvalidInputError) as error:
         fn.Metric.parse(text)
     assert len(str(error.value)) <= 700

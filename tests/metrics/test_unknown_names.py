@@ -160,7 +160,6 @@ def test_bad_number_of_threads_raises(threads, message):
 
 @pytest.mark.parametrize("label", [1024, 2000, 1023.5])
 def test_labels_too_large_for_exp2(label):
-    """2^1024 leaves float64: the label is named, whether the gain is the metric's or the convention's."""
     message = (
         f"`labels` must be at most 1023 for gain exp2, beyond float64, but labels[1] (query 0) is {float(label)}. "
         "Take gain linear"
@@ -172,14 +171,12 @@ def test_labels_too_large_for_exp2(label):
 
 
 def test_gains_that_add_up_beyond_float64():
-    """Gains that fit one by one and not together are refused, without a warning of numpy's."""
     for metric, labels in ((fn.nDCG(gain="exp2"), [1023, 1023, 1023]), (fn.DCG(gain=(0, 1e308)), [1, 1, 1])):
         with pytest.raises(fn.InvalidInputError, match="must add up within float64"):
             fn.evaluate(labels, SCORES, metric, offsets=[0, 3])
 
 
 def test_gains_that_fit_query_by_query():
-    """Gains that fit in each query are accepted, although their sum over all queries would not fit."""
     assert fn.ndcg([1023, 1023, 1023], SCORES, [0, 1, 2, 3], gain="exp2").tolist() == [1.0, 1.0, 1.0]
 
 
@@ -218,14 +215,12 @@ def test_undefined_where_the_convention_refuses_it():
 
 
 def test_long_texts_are_read_in_linear_time():
-    """Blanks, brackets and digits by the ten thousand end in an error, not in a hang or a deep recursion."""
     for text in ("a" + " " * 50_000 + "(", "ndcg(gain=" + "[" * 5_000 + "])", "p(rel=" + "1" * 5_000 + ")"):
         with pytest.raises(fn.InvalidInputError):
             fn.Metric.parse(text)
 
 
 def test_discounts_that_lift_gains_beyond_float64():
-    """A table of huge discounts is refused where the sum it leads to is."""
     convention = fn.conventions["default"].replace(discount=(1e308, 1e308))
     with pytest.raises(fn.InvalidInputError, match="must add up within float64"):
         fn.dcg([2.0**52, 1.0], [2, 1], [0, 2], convention=convention)

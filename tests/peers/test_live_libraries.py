@@ -22,7 +22,6 @@ class Case(NamedTuple):
 
     @property
     def sizes(self):
-        """Number of documents of each query."""
         return [len(labels) for labels in self.labels]
 
     @property
@@ -35,12 +34,10 @@ class Case(NamedTuple):
 
     @property
     def features(self):
-        """Features for libraries that need them."""
         return np.arange(float(sum(self.sizes)))[:, None]
 
     @property
     def qrels(self):
-        """Judgments by query and document. A label of None means not judged."""
         judged = {
             f"q{q}": {f"d{d}": label for d, label in enumerate(labels) if label is not None}
             for q, labels in enumerate(self.labels)
@@ -51,7 +48,6 @@ class Case(NamedTuple):
 
     @property
     def run(self):
-        """Scores by query and document."""
         return {f"q{q}": {f"d{d}": score for d, score in enumerate(scores)} for q, scores in enumerate(self.scores)}
 
 
@@ -247,7 +243,6 @@ CASES = [
 
 @pytest.mark.parametrize(("live", "theirs", "ours", "convention", "own"), CASES)
 def test_live_values(live, theirs, ours, convention, own):
-    """Means of drawn queries equal those of the installed library under its convention, with ties where it has them."""
     options = {"labels": GRADED, "weighted": str(theirs).startswith("NDCG")} | live.options | own
 
     @examples(live.n_examples)
@@ -261,7 +256,6 @@ def test_live_values(live, theirs, ours, convention, own):
 
 
 def test_lightgbm_gains_that_fall():
-    """The nDCG is 1 if a higher label gains less. LightGBM's nDCG exceeds 1, because its ideal order is by label."""
     case = Case([[2, 1]], [[1.0, 2.0]], [1.0], [[]])
     theirs = peer_libraries.mean("LightGBM", case, ("ndcg", {"label_gain": "0,5,2"}))
     best_by_label, reached = 2 + 5 / np.log2(3), 5 + 2 / np.log2(3)
@@ -271,7 +265,6 @@ def test_lightgbm_gains_that_fall():
 
 @pytest.mark.parametrize("place", [31, 32, 33, 39])
 def test_xgboost_counts_32_ranks_without_a_cutoff(place):
-    """Metrics without a cutoff count only the first 32 ranks under XGBoost's convention."""
     labels = [int(rank == place) for rank in range(1, 41)]
     case = Case([labels], [[float(-rank) for rank in range(40)]], [1.0], [[]])
     for name, metric in (("ndcg", "nDCG"), ("map", "AP"), ("pre", "P")):

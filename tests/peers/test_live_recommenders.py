@@ -115,7 +115,6 @@ def test_live_lenskit_values(name, metric, case):
 @examples(30)
 @given(case=lists())
 def test_replay_auc(case):
-    """RePlay's RocAuc equals AUC of the list, except 0 without relevant items and 1 with only relevant items."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its imports
         metric = library("replay.metrics").RocAuc(9)
@@ -134,7 +133,6 @@ class Listed:
         self.ids = ids
 
     def recommend(self, users, *_, **__):
-        """Return the items of some users, and a score for each item."""
         return self.ids[users], np.zeros(self.ids[users].shape, "f4")
 
 

@@ -92,7 +92,6 @@ def test_pyndeval_known_differences_still_differ():
 
 
 def test_cutoffs_beyond_20():
-    """Cutoffs beyond 20 are supported, although ndeval's tables end at rank 20."""
     with pytest.raises(AssertionError, match="only supports cutoffs up to 20"):
         theirs([("1", "s", "a", 1)], {"1": {"a": 1.0}}, ["ERR-IA@21"])
     run = {"q": {f"d{rank:02}": float(-rank) for rank in range(1, 31)}}
@@ -132,7 +131,6 @@ class TestIrMeasures:
             assert ours[measure] == pytest.approx(expected, rel=MANY, nan_ok=True), measure
 
     def test_beside_other_measures(self, library):
-        """One call accepts both kinds of measures. A measure of one label uses a document's last label."""
         from fastndcg.compat.ir_measures import Provider
 
         rows = [library.Qrel("q", "a", 1, "s"), library.Qrel("q", "a", 0, "t"), library.Qrel("q", "b", 1, "t")]

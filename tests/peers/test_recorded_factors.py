@@ -91,7 +91,6 @@ def test_factors_equal_recometrics(theirs, form):
 
 @pytest.mark.parametrize("theirs", RECOMETRICS)
 def test_ties_are_the_mean_of_recometrics_orders(theirs):
-    """The expectation over ties equals recometrics' mean over 1,000 seeds of its noise, up to their spread."""
     metric, choice = RECOMETRICS[theirs]
     values = evaluate("arrays", factor_cases.draw_tied_case(), metric.format(k=5), f"recometrics{choice}")
     expected = np.array(FACTORS["recometrics_tied"][theirs.format(k=5)], "f8")

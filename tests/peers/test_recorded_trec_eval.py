@@ -15,7 +15,6 @@ VERSIONS = {"v10.0": "trec_eval", "v9.0.8": "trec_eval_9"}
 
 
 def assert_same(ours, theirs, what):
-    """Assert that two arrays agree within 1e-12."""
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12, err_msg=what)
 
 
@@ -70,7 +69,6 @@ def residuals(printed, result, coverage):
 
 
 def read_rows(path, places):
-    """Return columns of a file as texts."""
     rows = [line.split() for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
     return [[row[place] for row in rows] for place in places]
 
@@ -182,7 +180,6 @@ def test_line_by_line(version, output):
 
 
 def test_judged_query_that_the_run_lacks():
-    """A judged query that the run lacks is an error under trec_eval 10.0 without -c. Version 9.0.8 skips the query."""
     files = [TREC_EVAL / name for name in ("qrels.test", "results.trunc")]
     with pytest.raises(fn.InvalidInputError, match="judged query 302 is missing in the run"):
         fn.evaluate(*files, "map", convention="trec_eval")

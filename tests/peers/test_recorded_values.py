@@ -46,7 +46,6 @@ def test_recorded_known_differences_still_differ(records, answers, entry):
 
 
 def test_recorded_values_counts(records, answers):
-    """Each record that differs is on the ledger once, and the README has the counts."""
     every = golden_records.records()
     n_reproduced = sum(golden_records.is_reproduced(*pair) for pair in zip(records, answers, strict=True))
     n_listed = len(records) - n_reproduced
@@ -63,7 +62,6 @@ def test_recorded_values_counts(records, answers):
 
 
 def test_records_with_nan_scores(records):
-    """A NaN score raises an error by default. `nan_scores='last'` reproduces trec_eval's values."""
     found = [one for one in records if one["name"] == "nan_score_first" and one["peer"].startswith("trec_eval")]
     assert len(found) == 10
     for one in found:
@@ -93,7 +91,6 @@ def test_negative_labels_alone(records):
 
 
 def test_sums_of_gains():
-    """DCG and IDCG over the whole pool equal trec_eval 10.0's dcg and ideal_dcg."""
     (record,) = [one for one in golden_records.records() if "ideal_dcg" in one["metric"]]
     result = fn.evaluate(
         golden_records.qrels_of(record), golden_records.run_of(record), "dcg,ideal_dcg", convention="trec_eval"

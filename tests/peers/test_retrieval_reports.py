@@ -29,7 +29,6 @@ SETTINGS = {  # (tool, version, report): what gives the printed number
 
 
 def evaluate(relevant, retrieved, metric, convention, **options):
-    """Return the value of one query, which kernels and reference share."""
     labels = relevant if isinstance(relevant, dict) else set(relevant)
     given = ({"q": labels}, {"q": retrieved}, metric)
     (value,) = fn.evaluate(*given, convention=convention, **options).values[0]
@@ -43,7 +42,6 @@ def printed(report, version):
 
 
 def test_settings_give_what_tools_printed():
-    """Each recorded number is reproduced by a convention and `duplicates`. The others have a test below."""
     others = set()
     for one in PRINTED:
         key = one["tool"], one["version"], one["report"]
@@ -60,7 +58,6 @@ def test_settings_give_what_tools_printed():
 
 
 def test_explain_against_each_tool():
-    """Each convention of a tool explains the difference from the default, down to its value."""
     tools = [name for name, kind in KINDS.items() if kind == "retrieval"]
     assert len(tools) == 9
     for name in tools:

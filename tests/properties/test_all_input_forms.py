@@ -26,7 +26,6 @@ RANKINGS = fn.Rankings([0, 1], [2.0, 1.0], [0, 2])
 
 @pytest.fixture(scope="module")
 def trec():
-    """Judgments and a run with ties, as rows of plain Python."""
     qrels, run = (
         [line.split() for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
         for path in (DRAWN_RUNS / "qrels.txt.gz", drawn_run("impacts"))
@@ -44,7 +43,6 @@ def frame(rows, name):
 
 
 def nested(rows):
-    """The rows as a dict of dicts."""
     table = {}
     for query, document, value in rows:
         table.setdefault(query, {})[document] = value
@@ -93,7 +91,6 @@ def forms(qrels, run, folder):
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_trec_data_in_every_form(trec, tmp_path, convention):
-    """Dicts, frames and files of every kind, ties by id among them."""
     expected = fn.evaluate(*map(nested, trec), METRICS, convention=convention)
     assert len(expected) == N_QUERIES
     names = []
@@ -118,7 +115,6 @@ def test_trec_data_in_forms_of_libraries(trec, tmp_path, name):
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_ranked_ids_in_every_form(trec, tmp_path, convention):
-    """Runs without scores and grades: lists and sets of ids, ranks or lists in frames and records, files."""
     found = {query: [d for d, label in row.items() if label > 0] for query, row in nested(trec[0]).items()}
     relevant = {query: ids for query, ids in found.items() if ids}
     ranked = {query: sorted(row, key=row.get, reverse=True) for query, row in nested(trec[1]).items()}
@@ -184,7 +180,6 @@ def test_ratings_in_every_form(tmp_path):
 
 
 def test_recommended_items():
-    """Half of each user's ratings against the popular items: a matrix, interactions, frames and dicts."""
     sparse = pytest.importorskip("scipy.sparse")
     ratings = pl.read_csv(RATINGS).select("userId", "itemId", "rating")
     popular = ratings["itemId"].value_counts(sort=True)["itemId"][:50].to_numpy()

@@ -125,7 +125,6 @@ def test_copies_cover_every_public_class():
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_copies_give_the_same(name):
-    """A copy gives the same when its original, already used, is gone."""
     make, look = EXAMPLES[name]
     gc.freeze()  # what other tests made is not searched for garbage, which takes a second
     original = make()
@@ -203,7 +202,6 @@ CHECKED = ("Embeddings", "Evaluator", "FusedRun", "Interactions", "Qrels", "Rank
 
 @pytest.mark.parametrize("first", range(3))
 def test_damaged_pickles_are_refused_and_never_end_the_process(first):
-    """100 pickles of each class with one flipped bit: an error, or the same results as those of the original."""
     names = list(EXAMPLES)[first::3]
     folder = str(Path(__file__).parent)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

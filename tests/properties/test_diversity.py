@@ -36,7 +36,6 @@ def test_diversity_metrics_equal_reference(name, data):
 @strategies.examples(12, plain=6)
 @given(data=st.data())
 def test_large_tie_groups_equal_the_reference(name, data):
-    """One tie group of up to 40 documents, of which few are relevant to subtopics, with a cutoff at any place in it."""
     n = data.draw(st.integers(2, 40))
     few = 2 if n > 9 else 4
     labels = data.draw(st.lists(st.lists(st.integers(0, 1), min_size=3, max_size=3), min_size=1, max_size=min(few, n)))
@@ -57,13 +56,11 @@ def rankings():
 
 @pytest.fixture(params=TIES)
 def convention(request):
-    """Every tie policy that these metrics have a value under."""
     return fn.conventions["default"].replace(ties=request.param)
 
 
 @pytest.mark.parametrize(("chunk_documents", "threads"), [(100, 1), (300, 3), (10**9, 3)])
 def test_threads_and_chunks_change_no_bit(rankings, convention, chunk_documents, threads, monkeypatch):
-    """Cut in any way and handed to any number of threads, the bytes are the same, and one 1 query's are too."""
     expected = engine.run(rankings, METRICS, convention, threads=1)
     monkeypatch.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 1)
     result = engine.run(rankings, METRICS, convention, threads=threads, chunk_documents=chunk_documents)
@@ -72,7 +69,6 @@ def test_threads_and_chunks_change_no_bit(rankings, convention, chunk_documents,
 
 @pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
 def test_strategy_changes_no_bit(rankings, convention, strategy):
-    """Counting, selecting and sorting give the same bytes."""
     result = engine.run(rankings, METRICS, convention, strategy=strategy)
     expected = engine.run(rankings, METRICS, convention)
     assert strategies.bits(result) == strategies.bits(expected)
@@ -114,7 +110,6 @@ def test_diversity_of_one_subtopic_equals_plain_metric():
 
 @pytest.mark.parametrize("alpha", [0, 0.3, 0.5, 1])
 def test_diversity_greedy_order_scores_one(alpha):
-    """A run in the order that the greedy ideal has scores exactly 1 in each normalised metric."""
     random = np.random.default_rng(3)
     for _ in range(30):
         labels = (random.random((random.integers(1, 12), random.integers(1, 6))) < 0.4).astype(int)
@@ -134,7 +129,6 @@ def test_diversity_greedy_order_scores_one(alpha):
 
 @pytest.mark.parametrize("name", strategies.BY_SUBTOPIC)
 def test_values_lie_in_their_range(name):
-    """Values are from 0 to 1, or up to 1.2 if an order can exceed the greedy ideal."""
     labels, scores, offsets = random_matrices(400)
     for k in (None, 1, 7):
         values = fn.evaluate(labels, scores, strategies.with_cutoff(name, k), offsets=offsets).values
@@ -144,7 +138,6 @@ def test_values_lie_in_their_range(name):
 
 
 def test_ties_are_counted_down_to_the_rank_of_each_kind_of_metric():
-    """A tie of subtopics at rank 2 does not count if metrics by subtopic end at rank 1 and plain ones at rank 2."""
     subtopics = np.array([[1, 0], [1, 0], [0, 1]])
     scores = np.array([3.0, 2.0, 2.0])
     for metrics, n_tied in (("S_recall@1,nDCG@2", 0), ("S_recall@2,nDCG@1", 1)):

@@ -143,7 +143,6 @@ def ideal_orders(draw):
 @strategies.examples(40)
 @given(order=ideal_orders(), data=st.data())
 def test_ideal_order_scores_exactly_one(ties, order, data):
-    """A perfect ranking has the value 1.0 to the bit, also where equal labels tie."""
     labels, scores = order
     k = data.draw(st.integers(1, 70))
     pool = data.draw(st.permutations(labels))
@@ -158,7 +157,6 @@ def test_ideal_order_scores_exactly_one(ties, order, data):
 
 
 def test_rounding_lifts_no_value_above_one():
-    """NDCG does not exceed 1 if the order of a sum changes its rounding."""
     assert 0.1 + 0.2 + 0.3 > 0.3 + 0.2 + 0.1
     assert fn.evaluate([[0.1, 0.2, 0.3]], [[3, 2, 1]], "nDCG", convention="default(discount=[1,1,1])")["nDCG"] == [1.0]
 
@@ -176,7 +174,6 @@ def test_rounding_takes_nothing_from_a_perfect_area(scores):
 @strategies.examples(60)
 @given(case=any_case, data=st.data(), ties=tie_policies)
 def test_values_stay_in_their_range(case, data, ties):
-    """For gains of 0 and more: 0 ≤ value ≤ 1 where the record says so, DCG ≤ IDCG, counts no more than there are."""
     convention = data.draw(strategies.conventions(case, ties)).replace(negative_labels="zero")
     gain = data.draw(st.sampled_from(["linear"] if case.kind == "huge" else ["linear", "exp2"]))
     for k in (None, data.draw(st.integers(1, 8))):

@@ -99,7 +99,6 @@ def test_ranks_equal_brute_force(seed, competitors, ties):
 
 @pytest.mark.parametrize("competitors", ["all", "nonrelevant"])
 def test_expectation_at_ties_is_the_mean_of_ranks(competitors):
-    """Under ties=average, RR of a document is the mean of 1 / rank over the ranks of its tie group."""
     labels, scores = draw_scores(3)
     lowest = count_by_force(labels, scores, competitors, "best")
     highest = count_by_force(labels, scores, competitors, "worst")
@@ -110,7 +109,6 @@ def test_expectation_at_ties_is_the_mean_of_ranks(competitors):
 
 @pytest.mark.parametrize(("rows", "competitors"), PAIRS)
 def test_every_form_of_input_gives_the_same_pairs(rows, competitors):
-    """Arrays, score matrices, dicts and ranked lists: the same values for the same documents."""
     labels, scores = draw_scores(4, 25, 40)
     scores += np.arange(40) / 64  # no ties, so that a ranked list says the same
     options = {"metrics": LINKS, "rows": rows, "competitors": competitors}
@@ -132,7 +130,6 @@ def test_every_form_of_input_gives_the_same_pairs(rows, competitors):
 
 
 def test_threads_and_chunks_change_nothing(monkeypatch):
-    """Many spans on several threads give the bytes that one span gives."""
     labels, scores = draw_scores(5, 300, 90)
     options = {"metrics": f"{LINKS}, AMRI"}
     whole = fn.evaluate_pairs(labels, scores, threads=1, **options)

@@ -44,7 +44,6 @@ def answer(call):
 @settings(max_examples=300, deadline=None)
 @given(truth=junk, predictions=junk, metrics=st.one_of(st.just("ndcg,map,rr"), junk), data=st.data())
 def test_evaluate_answers_or_refuses(truth, predictions, metrics, data):
-    """Arbitrary arguments give results or an expected error."""
     names = ("offsets", "groups", "query_ids", "convention", "threads")
     given_names = data.draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
     options = {name: data.draw(junk) for name in given_names}
@@ -70,7 +69,6 @@ numbers = hnp.arrays(
 @settings(max_examples=300, deadline=None)
 @given(labels=numbers, scores=numbers, cuts=st.lists(st.integers(0, 5), max_size=4))
 def test_random_arrays_give_values_or_input_errors(labels, scores, cuts):
-    """Whatever the numbers and their type, values are between 0 and 1 or NaN, and refusals are ours."""
     offsets = [0, *sorted(cuts), 5]
     result = answer(lambda: fn.evaluate(labels, scores, "ndcg,ndcg@2,map,rr,p@2,r@2,f1@2,rprec", offsets=offsets))
     if result is not None:

@@ -141,7 +141,6 @@ NUMBERS = [
 @pytest.mark.parametrize("name", ["labels", "scores"])
 @pytest.mark.parametrize(("values", "message"), NUMBERS, ids=[message[:60] for _, message in NUMBERS])
 def test_non_numeric_arrays_raise(name, values, message):
-    """Texts, objects, complex numbers, dates, ragged or masked lists, and numbers that a float64 would change."""
     arrays = {"labels": LABELS, "scores": SCORES} | {name: values}
     refused(
         fn.InvalidInputError,
@@ -153,7 +152,6 @@ def test_non_numeric_arrays_raise(name, values, message):
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant == 52, reason="long double is float64 on this machine")
 @pytest.mark.parametrize("name", ["labels", "scores"])
 def test_long_doubles_that_float64_lacks(name):
-    """A long double is taken where a float64 says the same, and refused where it does not."""
     values = np.array([1, 0, 2], np.longdouble)
     arrays = {"labels": LABELS, "scores": SCORES, "offsets": OFFSETS}
     assert getattr(fn.Rankings(**(arrays | {name: values})), name).dtype == np.float64
@@ -202,7 +200,6 @@ VALUES = [
 @pytest.mark.parametrize(("change", "message"), VALUES)
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 def test_bad_values_raise_with_first_place(change, message, dtype):
-    """NaN, infinite, negative or huge labels, and NaN scores: the first one with its place and its query."""
     arrays = {"labels": LABELS, "scores": SCORES} | change
     if any(np.isfinite(value) and abs(value) > 60000 for value in change.get("labels", [])):
         dtype = "i8"

@@ -1,7 +1,6 @@
 """Rankings: no copy where none is needed, read-only views, the pool, what is judged, and keys for ties."""
 
 import pickle
-from math import log2
 
 import numpy as np
 import pytest
@@ -30,7 +29,6 @@ def test_masks_and_offsets_are_copied():
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_scores_are_not_copied(dtype):
-    """Nor are float32 and float64 scores, in one dimension or two, with offsets, groups or sorted ids."""
     scores = np.arange(4, dtype=dtype)
     assert np.shares_memory(fn.Rankings(LABELS, scores, OFFSETS).scores, scores)
     evaluator = fn.Evaluator(np.array([LABELS]), "ndcg")
@@ -45,7 +43,6 @@ def test_scores_are_not_copied(dtype):
     [("u2", "i4"), ("u4", "i8"), ("u8", "i8"), ("f2", "f4"), ("g", "f8"), (">i4", "i4"), (">f8", "f8")],
 )
 def test_rankings_convert_label_dtypes(given, kept):
-    """Types that kernels do not read are converted, never rounded."""
     rankings = fn.Rankings(np.array(LABELS).astype(given), SCORES, OFFSETS)
     assert rankings.labels.dtype == np.dtype(kept)
     assert rankings.labels.tolist() == LABELS
@@ -56,7 +53,6 @@ def test_rankings_convert_label_dtypes(given, kept):
     [("?", "f4"), ("i1", "f4"), ("u2", "f4"), ("i4", "f8"), ("u4", "f8"), ("i8", "f8"), ("u8", "f8"), ("f2", "f4")],
 )
 def test_rankings_convert_score_dtypes(given, kept):
-    """Small integers fit float32, others float64."""
     rankings = fn.Rankings(LABELS, np.array([0, 1, 1, 0]).astype(given), OFFSETS)
     assert rankings.scores.dtype == kept
     assert rankings.scores.tolist() == [0, 1, 1, 0]
@@ -94,20 +90,6 @@ def test_rankings_attributes():
     assert pickle.loads(pickle.dumps(rankings)).scores.tolist() == SCORES
 
 
-def test_pool_makes_the_ideal():
-    """Labels that were not retrieved count as relevant, and in the best order."""
-    rankings = fn.Rankings([4, 0, 0, 0, 0], [5, 4, 3, 2, 1], [0, 5], pool=([2, 4, 2, 1, 2], [0, 5]))
-    ideal = 4 / log2(2) + 2 / log2(3) + 2 / log2(4) + 2 / log2(5) + 1 / log2(6)
-    result = fn.evaluate(rankings, metrics="ndcg,idcg,recall,num_rel,num_rel_ret,num_ret,map")
-    expected = [4 / ideal, ideal, 1 / 5, 5, 1, 5, 1 / 5]
-    assert result.values[0].tolist() == pytest.approx(expected, rel=1e-15)
-
-
-def test_pool_may_hold_more_than_was_ranked():
-    rankings = fn.Rankings([], [], [0, 0], pool=([1, 0], [0, 2]))
-    assert fn.evaluate(rankings, metrics="ndcg,recall,num_rel,num_ret").values.tolist() == [[0, 0, 1, 0]]
-
-
 def test_pool_that_lacks_what_was_ranked():
     """Values would leave the range from 0 to 1: a recall of 2, a DCG above the ideal's."""
     rankings = fn.Rankings([0, 1, 1], [3, 2, 1], [0, 1, 3], pool=([1, 0, 1], [0, 1, 3]), query_ids=["a", "b"])
@@ -123,15 +105,7 @@ def test_pool_that_lacks_what_was_ranked():
         assert fn.evaluate(rankings, metrics="rr", convention="default(negative_labels=zero)")["rr"].tolist() == [0]
 
 
-def test_unjudged_documents_can_be_removed():
-    rankings = fn.Rankings([0, 1, 0, 0, 1], [5, 4, 3, 2, 1], [0, 3, 5], judged=[False, True, True, False, True])
-    assert fn.evaluate(rankings, metrics="rr")["rr"].tolist() == [1 / 2, 1 / 2]
-    removed = fn.evaluate(rankings, metrics="rr,num_ret", convention="default(unjudged=removed)")
-    assert removed.values.tolist() == [[1, 2], [1, 1]]
-
-
 def test_tie_keys_order_equal_scores():
-    """The higher key first, or the lower one, over all of int64."""
     low, high = -(2**63), 2**63 - 1
     rankings = fn.Rankings([1, 0, 0, 1], [1, 1, 1, 1], [0, 2, 4], tie_keys=[high, low, 0, -1])
     for ties, expected in (("id_descending", [1, 1 / 2]), ("id_ascending", [1 / 2, 1])):
@@ -168,14 +142,12 @@ def test_bad_label_of_the_pool_has_its_place():
 
 
 def test_unjudged_documents_have_no_label():
-    """A label above 0 on an unjudged document raises an error with its index. An empty mask has dtype bool."""
     with pytest.raises(fn.InvalidInputError, match=r"`labels` must be 0 where `judged` is False, but labels\[1\]"):
         fn.Rankings([1, 3], [1.0, 2.0], [0, 2], judged=[True, False])
     assert fn.Rankings([], [], [0], judged=[]).judged.dtype == bool
 
 
 def test_offsets_stay_as_they_were_checked():
-    """A later change of the caller's offsets does not change the checked offsets, which kernels rely on."""
     offsets, pool_offsets = np.array([0, 2, 4]), np.array([0, 2, 4])
     labels = np.arange(4) % 2
     rankings = fn.Rankings(labels, np.arange(4.0), offsets, pool=(labels, pool_offsets))
@@ -188,7 +160,6 @@ AS_FLOAT32 = fn.conventions["default"].replace(score_dtype="float32", unjudged="
 
 @pytest.mark.parametrize("n_removed", [0, 1])
 def test_wide_scores_are_not_rounded_to_float32(n_removed):
-    """Whole numbers beyond 2**53 become ranks, which stay as they are, also if some documents are removed."""
     rankings = fn.Rankings([0, 1, 0], 2**60 + np.arange(3), [0, 3], judged=[n_removed == 0, True, True])
     ranked = apply_convention(rankings, AS_FLOAT32)
     assert (len(ranked.scores), ranked.scores.dtype.itemsize) == (3 - n_removed, 8)

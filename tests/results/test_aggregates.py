@@ -100,7 +100,6 @@ def test_texts_read_back(text, canonical):
 
 
 def test_aggregate_survives_new_cutoff_and_parameters():
-    """A new cutoff or parameter changes the metric inside the aggregate. Only plain gm(AP) has trec_eval's name."""
     metric = fn.AP.aggregated("gm", floor=0.1)
     assert str(metric @ 5) == "gm(AP@5, floor=0.1)"
     assert str(metric(rel=2)) == "gm(AP(rel=2), floor=0.1)"

@@ -12,7 +12,6 @@ WITH_IDS = fn.evaluate(QRELS, RUN, "map,rr")
 
 
 def test_values_and_columns():
-    """One row a query and one float64 column a metric, by text, alias or value."""
     assert RESULT.values.shape == (3, 3)
     assert RESULT.values.dtype == np.float64
     assert RESULT.metrics == (fn.nDCG @ 2, fn.RR, fn.num_rel)
@@ -40,7 +39,6 @@ def test_columns_that_are_not_there(metric, message):
 
 
 def test_results_means():
-    """The mean of a metric covers the queries with a value. It is NaN if all values are undefined."""
     assert RESULT.mean() == {"nDCG@2": np.nanmean(RESULT["ndcg@2"]), "RR": RESULT["rr"].sum() / 3, "num_rel": 1.0}
     assert RESULT.n_undefined().tolist() == [1, 0, 0]
     nothing = fn.evaluate([[0, 0]], [[1, 2]], "map,rr").mean()
@@ -50,7 +48,6 @@ def test_results_means():
 
 
 def test_results_text():
-    """The table, the convention, ties that matter, and queries on one side only."""
     assert str(RESULT).splitlines() == [
         "metric     mean  queries  undefined", f"nDCG@2   {RESULT.means()[0]:.4f}        3          1",
         f"RR       {RESULT.means()[1]:.4f}        3          0", "num_rel  1.0000        3          0",
@@ -64,7 +61,6 @@ def test_results_text():
 
 
 def test_ties_that_matter():
-    """Only ties between different labels count, and only those that begin within the deepest cutoff."""
     assert fn.evaluate([[1, 1, 0, 0]], [[2, 2, 1, 1]], "rr").n_tied == 0
     assert fn.evaluate([[1, 0, 0, 0]], [[2, 2, 1, 1]], "rr").n_tied == 1
     assert fn.evaluate([[1, 0, 1, 0]], [[4, 3, 1, 1]], "rr@2").n_tied == 0

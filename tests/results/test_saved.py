@@ -69,7 +69,6 @@ def test_every_damage_is_refused(tmp_path):
 
 
 def test_later_formats_and_fields(tmp_path):
-    """A field that is not known is ignored if the checksum is right; a later format is an error that says so."""
     from fastndcg.results.saved import add_checksum
 
     path = saved(tmp_path)
@@ -101,7 +100,6 @@ def test_digests(tmp_path):
 
 
 def test_save_names_a_json_file(tmp_path):
-    """Other suffixes and other things than paths are errors before anything is written."""
     result = fn.evaluate(QRELS, RUN, "rr")
     with pytest.raises(fn.InvalidInputError, match=r"must name a JSON file"):
         result.save(tmp_path / "results.json.gz")

@@ -62,7 +62,6 @@ def test_cpu_quotas_of_control_groups(limit, files, expected):
     ],
 )
 def test_quotas_of_version_1(limit, files, expected):
-    """The quota of version 1 is read from two files of the cpu controller, and other hierarchies have no effect."""
     other = quota(100_000, "memory") | quota(100_000, "unified") | quota(100_000, "cpu,cpuacct/job")
     assert limit(HYBRID, files | other) == expected
 
@@ -106,7 +105,6 @@ def test_system_without_control_groups(tmp_path):
 
 
 def test_available_cpus(monkeypatch):
-    """The number of CPUs is the lesser of affinity and quota, and 1 if affinity and CPU count are unknown."""
     monkeypatch.setattr(threads, "cgroup_limit", lambda: 3)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
     assert available_cpus() == 3

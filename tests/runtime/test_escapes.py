@@ -97,7 +97,6 @@ TEXTS = {
 
 
 def fn_terminal(comparison):
-    """Return the blocks that `fastndcg compare` prints."""
     pytest.importorskip("scipy")
     from fastndcg.reports import text
 
@@ -186,7 +185,6 @@ def test_figures_draw_names_as_they_are(kind, name, tmp_path):
 
 
 def test_figures_set_by_tex_get_escaped_names(monkeypatch):
-    """Names in figures are escaped for TeX if TeX sets the texts."""
     matplotlib = pytest.importorskip("matplotlib")
     pytest.importorskip("scipy")
     matplotlib.use("Agg")
@@ -220,7 +218,6 @@ LATEX_COMMANDS |= {"begin", "end", "toprule", "midrule", "bottomrule"}
 
 @HOSTILE
 def test_latex_has_no_special_character_of_a_name(name):
-    """Names in LaTeX tables give no commands except those of the writer, and no unescaped special characters."""
     pytest.importorskip("scipy")
     lines = for_people(compared(name).to_latex()).splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith(r"\begin{tabular}"))
@@ -246,7 +243,6 @@ def test_json_gives_names_back(name):
 
 
 def spreadsheet_safe(cell):
-    """Return True if no spreadsheet reads a cell as a formula."""
     with contextlib.suppress(ValueError):
         float(cell)
         return True
@@ -291,7 +287,6 @@ def test_trec_lines_have_three_fields(name):
 
 @HOSTILE
 def test_frames_hold_names(name):
-    """Frames hold the exact ids and names, except that lone surrogates are written as in Python's source."""
     for needed in ("pandas", "polars", "pyarrow", "scipy"):
         pytest.importorskip(needed)
     result, escaped = result_of(name), name.replace("\udce9", "\\udce9")
@@ -334,7 +329,6 @@ def test_command_prints_errors_about_names(name, files, run):
 
 
 def test_cut_keeps_the_beginning_and_the_end():
-    """Long names that differ only at the end stay different after the cut."""
     long = "x" * 1000
     assert escapes.show_name(f"{long}a") != escapes.show_name(f"{long}b")
     assert len(escapes.show_name(f"{long}a")) == MOST_SHOWN

@@ -49,7 +49,6 @@ def open_folder():
     ],
 )
 def test_cache_folder_follows_the_system_and_the_environment(tmp_path, monkeypatch, platform, variables, expected):
-    """The folder is the system's for caches unless FASTNDCG_CACHE_DIR or NUMBA_CACHE_DIR names one."""
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "NUMBA_CACHE_DIR", "FASTNDCG_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)
     for name, value in ({"HOME": "{0}/home", "USERPROFILE": "{0}/home"} | variables).items():
@@ -78,7 +77,6 @@ def test_files_of_another_kernel_are_not_used(tmp_path):
 @NEEDS_POSIX
 @pytest.mark.parametrize(("place", "mode"), [("file", 0o666), ("folder", 0o777), ("folder", 0o1777), ("above", 0o777)])
 def test_kernel_cache_ignores_folders_that_others_can_write(folder, place, mode):
-    """Machine code is read only if its file, its folder and the folders above are writable by their owner alone."""
     {"file": folder / "rank.nbc", "folder": folder, "above": folder.parent}[place].chmod(mode)
     assert kernel_cache.StateFolder(STATE).read("rank.nbc") is None
     again = kernel_cache.StateFolder(STATE)
@@ -102,14 +100,12 @@ def test_sticky_folders_and_folders_above_the_home_folder_are_trusted_and_links_
 @NEEDS_ROOT
 @pytest.mark.parametrize("place", ["file", "folder", "above"])
 def test_kernel_cache_ignores_folders_of_other_users(folder, place):
-    """Machine code is read only if its file, its folder and the folders above belong to the user or to root."""
     os.chown({"file": folder / "rank.nbc", "folder": folder, "above": folder.parent}[place], NOBODY, NOBODY)
     assert kernel_cache.StateFolder(STATE).read("rank.nbc") is None
 
 
 @NEEDS_POSIX
 def test_folder_is_the_users_alone_whatever_the_umask(tmp_path, monkeypatch):
-    """Folders and files of the cache are made without write access for other users, whatever the umask."""
     monkeypatch.setenv("FASTNDCG_CACHE_DIR", str(tmp_path / "new" / "cache"))
     before = os.umask(0)
     try:
@@ -147,7 +143,6 @@ def test_kernels_compile_in_memory_without_a_trusted_folder(open_folder, tmp_pat
 
 
 def test_old_states_are_pruned(folder):
-    """The first write to a new folder removes old folders of machine code, and nothing else."""
     day = 86_400
     ages = {f"kernels-{n:016x}": n * 5 * day for n in range(10)}
     for name, age in ages.items():
@@ -161,7 +156,6 @@ def test_old_states_are_pruned(folder):
 
 
 def test_states_are_few(folder):
-    """The cache keeps only the `MAX_STATES` folders that were used last."""
     for n in range(2 * kernel_cache.MAX_STATES):
         (folder.parent / f"kernels-{n:016x}").mkdir()
         os.utime(folder.parent / f"kernels-{n:016x}", (time.time() - 100 + n,) * 2)
@@ -194,7 +188,6 @@ def test_warmup_clear_removes_machine_code_alone(folder, run):
 
 
 def test_clear_needs_neither_numpy_nor_numba(tmp_path):
-    """`fastndcg warmup --clear` imports neither numpy nor numba."""
     code = (
         "import sys; from fastndcg.cli import main; assert main(['warmup', '--clear']) == 0\n"
         "sys.exit(bool({'numpy', 'numba'} & set(sys.modules)))"

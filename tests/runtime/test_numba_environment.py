@@ -32,7 +32,6 @@ def test_a_wrong_value_is_an_error_where_numba_would_compile(name, value, rule):
 
 @pytest.mark.parametrize("value", ["", "-3", "1.5", "many"])
 def test_numbers_of_threads(monkeypatch, value):
-    """Numba prints a traceback for what is no number, too."""
     monkeypatch.setenv("NUMBA_NUM_THREADS", value)
     with pytest.raises(fn.InvalidInputError, match="NUMBA_NUM_THREADS must be a whole number of 1 or more"):
         check_numba_environment()
@@ -40,7 +39,6 @@ def test_numbers_of_threads(monkeypatch, value):
 
 @pytest.mark.parametrize("value", ["avx2", "+avx2, -sse", "+avx2,", "+"])
 def test_features(monkeypatch, value):
-    """Each feature has a sign, and nothing else is between two of them but a comma."""
     monkeypatch.setenv("NUMBA_CPU_FEATURES", value)
     with pytest.raises(fn.InvalidInputError, match=r"NUMBA_CPU_FEATURES must be features with \+ or -"):
         check_numba_environment()
@@ -50,6 +48,5 @@ def test_features(monkeypatch, value):
     ("name", "value"), [("NUMBA_NUM_THREADS", "4"), ("NUMBA_CPU_FEATURES", ""), ("NUMBA_CPU_FEATURES", "+sse4.2,-avx")]
 )
 def test_right_values(monkeypatch, name, value):
-    """Accept what Numba accepts."""
     monkeypatch.setenv(name, value)
     check_numba_environment()

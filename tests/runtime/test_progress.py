@@ -63,14 +63,12 @@ def test_progress_bar_waits(terminal, monkeypatch):
 
 @pytest.mark.parametrize("name", ["FASTNDCG_PROGRESS", "FASTNDCG_QUIET"])
 def test_progress_is_off_by_environment(name, terminal, monkeypatch):
-    """FASTNDCG_PROGRESS=0 and FASTNDCG_QUIET=1 switch bars off."""
     monkeypatch.setenv(name, {"FASTNDCG_PROGRESS": "0", "FASTNDCG_QUIET": "1"}[name])
     count_slowly()
     assert terminal.getvalue() == ""
 
 
 def test_progress_is_not_for_pipes(monkeypatch):
-    """Nothing is written to a stream that is no terminal, even if it is a file or closed."""
     for stream in (io.StringIO(), None):
         monkeypatch.setattr(sys, "stderr", stream)
         monkeypatch.setattr(progress, "DELAY", 0.0)
@@ -109,7 +107,6 @@ def test_progress_of_helper_threads(terminal):
 
 
 def test_progress_starts_no_thread(terminal):
-    """The monitor thread of tqdm is switched off."""
     before = set(threading.enumerate())  # a library of another test may have started one
     with progress.track(range(3), "counting", 3) as items:
         for _ in items:
@@ -142,7 +139,6 @@ def test_broken_bars_stop_no_work(terminal, monkeypatch):
 
 
 def test_evaluate_shows_progress(terminal):
-    """Many chunks of queries have a bar. `progress=False` has none, and the same values."""
     with_bar = fn.evaluate(LABELS, SCORES, "rr", offsets=OFFSETS)
     assert "evaluating queries" in terminal.getvalue()
     terminal.truncate(0)
@@ -153,7 +149,6 @@ def test_evaluate_shows_progress(terminal):
 
 
 def test_compare_shows_progress(terminal):
-    """Systems and resamples have bars. `progress=False` has none, and the same rows."""
     pytest.importorskip("scipy", reason="comparing systems needs SciPy")
     labels = [[1, 0], [0, 1]] * 20
     systems = {"a": [[2, 1]] * 40, "b": [[1, 2], [2, 1]] * 20}

@@ -84,7 +84,6 @@ def test_thread_pool_waits_for_late_thread(late, monkeypatch):
 @pytest.mark.parametrize("error", [ValueError("item 3"), KeyboardInterrupt(), SystemExit(2), MemoryError()])
 @pytest.mark.parametrize("n_threads", [1, 4])
 def test_errors_stop_every_worker(error, n_threads):
-    """The first error, or Ctrl-C, is raised to the caller. Workers soon begin no more items, and no thread is left."""
     done = []
 
     def work(item):
@@ -111,7 +110,6 @@ def test_errors_while_a_worker_is_made():
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system sends no signal to one thread")
 def test_control_c_while_waiting_for_helpers(monkeypatch):
-    """Ctrl-C while the calling thread waits for a helper is raised when the helper has ended."""
     waits = [threading.Event(), threading.Event()]
     begun, ended = threading.Event(), threading.Event()
     wait = threads._Helper.wait
@@ -146,7 +144,6 @@ def test_control_c_while_waiting_for_helpers(monkeypatch):
 
 @pytest.mark.parametrize("has_started", [True, False])
 def test_control_c_while_a_helper_starts(monkeypatch, has_started):
-    """Ctrl-C during the start of a helper is raised to the caller, and no thread is left."""
     start = threading.Thread.start
 
     def interrupted(thread):
@@ -161,7 +158,6 @@ def test_control_c_while_a_helper_starts(monkeypatch, has_started):
 
 
 def test_control_c_when_the_work_is_done(monkeypatch):
-    """Ctrl-C just before the wait for the helpers is raised to the caller, and no thread is left."""
     wait = threads._Helper.wait
     calls = []
 
@@ -178,8 +174,6 @@ def test_control_c_when_the_work_is_done(monkeypatch):
 
 
 def test_thread_pool_with_fewer_threads_than_requested(monkeypatch):
-    """The calling thread does all the work if the system can start no other thread."""
-
     def start(_):
         raise RuntimeError("can't start new thread")
 
