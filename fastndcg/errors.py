@@ -13,10 +13,11 @@ command line. They are `Argument`, `Column`, `Choice`, `Option`, `Place` and `Ro
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
@@ -57,6 +58,15 @@ class FastndcgError(Exception):
             An error of the same class.
         """
         return type(self)(*filter(None, (before, *map(say, self.args), after)))
+
+
+@contextlib.contextmanager
+def reworded(say: Callable[[Any], Any] = lambda part: part, before: str = "", after: str = "") -> Iterator[None]:
+    """Let errors in a block of code have other words: see `FastndcgError.reword`."""
+    try:
+        yield
+    except FastndcgError as error:
+        raise error.reword(say, before, after) from None
 
 
 class InvalidInputError(FastndcgError, ValueError):

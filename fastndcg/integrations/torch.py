@@ -12,15 +12,13 @@ tensor(0.7540, dtype=torch.float64)
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.errors import Argument, Choice, FastndcgError, InvalidInputError
+from fastndcg.errors import Argument, Choice, InvalidInputError, reworded
 from fastndcg.evaluation import evaluate
 from fastndcg.integrations.torch_tensors import check_ids, check_tensor, to_arrays
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
@@ -124,7 +122,7 @@ class RankingMetrics(torchmetrics.Metric):  # type: ignore[misc]
             If an argument is no tensor, or is of the wrong type.
         """
         check_batch(preds, target, indexes, offsets, mask)
-        with self._renamed_errors():
+        with reworded(_name_tensors, self._prefix):
             if indexes is not None:
                 if self.convention.nan_scores == "raise":
                     check_nan(preds, None)
@@ -147,7 +145,7 @@ class RankingMetrics(torchmetrics.Metric):  # type: ignore[misc]
         numbers, rows = to_arrays([getattr(self, self._sums), *self._all_rows()])
         if len(rows):
             queries, scores, labels = (np.ascontiguousarray(column) for column in rows.T)
-            with self._renamed_errors():
+            with reworded(_name_tensors, self._prefix):
                 values = self._evaluate(labels.view("f8"), scores.view("f8"), query_ids=queries)
             numbers = numbers + add_up_columns(values)
         dtype = torch.float32 if self.device.type == "mps" else torch.float64  # mps lacks float64
@@ -202,13 +200,10 @@ class RankingMetrics(torchmetrics.Metric):  # type: ignore[misc]
         options: dict[str, Any] = {"convention": self.convention, "threads": self.threads}
         return evaluate(labels, scores, self.metrics, **options, **queries).values
 
-    @contextlib.contextmanager
-    def _renamed_errors(self) -> Iterator[None]:
-        """Begin messages of errors with the metrics, and replace `labels` and `scores` by the tensors' names."""
-        try:
-            yield
-        except FastndcgError as error:
-            raise error.reword(_name_tensors, f"{', '.join(map(str, self.metrics))}: ") from error
+    @property
+    def _prefix(self) -> str:
+        """The metrics, with which errors begin."""
+        return f"{', '.join(map(str, self.metrics))}: "
 
 
 def _name_tensors(part: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from fastndcg import __version__
 from fastndcg.choices import IntervalMethod
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten, suggest_name
-from fastndcg.exports.exportable import Exportable, PrintedTable, dump_json
+from fastndcg.exports.exportable import PrintedTable, dump_json
 from fastndcg.exports.files import FilePath, deliver_text
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
@@ -26,7 +26,7 @@ from fastndcg.results.saved import (
     compute_digest,
     describe_extras,
 )
-from fastndcg.results.text_table import html_table, text_table
+from fastndcg.results.text_table import Printable
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fastndcg.statistics.table import Table
 
 
-class MeanTable(Picklable, Exportable):
+class MeanTable(Picklable, Printable):
     """
     Base class of `Results` and `Summary`: the means of metrics in a printed table, and counts of queries.
 
@@ -67,15 +67,6 @@ class MeanTable(Picklable, Exportable):
     def notes(self) -> tuple[str, ...]:
         """Remarks on the input and on metrics (see the class)."""
         return (*self._notes, *notes_on(self.metrics, self.convention, self.n_tied > 0))
-
-    def __str__(self) -> str:
-        return text_table(self._table(), 1, self._footer())
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return html_table(self._table(), 1, self._footer())
 
     def _table(self) -> list[tuple[str, str, str, str]]:
         body = [

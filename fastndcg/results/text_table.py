@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fastndcg.exports.exportable import Exportable
 from fastndcg.runtime.escapes import MOST_NOTED, html, show_name
 
 Rows = Sequence[Sequence[str]]
@@ -54,6 +55,21 @@ def html_facts(title: str, facts: Sequence[tuple[str, str]]) -> str:
     )
     head = f"<tr><th colspan='2' style='text-align:left'>{html(show_name(title, MOST_NOTED))}</th></tr>"
     return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
+
+class Printable(Exportable):
+    """Base class of results that print as a table, which a notebook shows as HTML."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return text_table(*self._print_table()[:3])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._print_table()[:3])
 
 
 def _html_cells(tag: str, cells: Sequence[str], sides: Sides) -> str:

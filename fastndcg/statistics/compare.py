@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Never
 
 import numpy as np
@@ -20,7 +19,7 @@ from fastndcg.choices import (
     MissingTruth,
     TestName,
 )
-from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
+from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, reworded, shorten, suggest_name
 from fastndcg.evaluation import Evaluator, check_model
 from fastndcg.inputs.dispatch import KnownPredictions, Options, make_selection
 from fastndcg.inputs.duplicates import make_duplicates
@@ -36,11 +35,10 @@ from fastndcg.results.per_query import keep_known
 from fastndcg.results.results import Results
 from fastndcg.runtime.progress import track, use_progress
 from fastndcg.statistics.alignment import AlignedValues, align
-from fastndcg.statistics.compared_inputs import ComparedInputs
-from fastndcg.statistics.comparison import Comparison
+from fastndcg.statistics.comparison import ComparedInputs, Comparison
 from fastndcg.statistics.curves import at_all_cutoffs, compute_points, find_curve_metrics
 from fastndcg.statistics.moments import find_bounds
-from fastndcg.statistics.sampling_design import Design, find_weighted, make_design, read_for_queries
+from fastndcg.statistics.sampling_design import Design, read_design
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import check_test_fits_design, check_test_fits_values
 
@@ -208,7 +206,7 @@ def compare(
         systems = truth
         truth = None
     named_systems = _read_systems(systems)
-    baseline_name = _find_baseline(baseline, named_systems)
+    baseline_name = find_baseline(baseline, named_systems)
     selection = _select_metrics(metrics, curves, named_systems)
     options = {
         "offsets": offsets,
@@ -268,12 +266,7 @@ def _make_design(query_ids: Array, values: Mapping[str, Any]) -> tuple[Design, A
     for name, own_values in values.items():
         given[name], own_notes = keep_known(own_values, name, query_ids)
         notes += own_notes
-    weighted = find_weighted(given["weights"], query_ids)
-    read = {
-        name: None if own_values is None else read_for_queries(own_values, name, query_ids, weighted)
-        for name, own_values in given.items()
-    }
-    return make_design(query_ids[weighted], **read), weighted, notes
+    return *read_design(query_ids, **given), notes
 
 
 class _Selection(NamedTuple):
@@ -326,7 +319,8 @@ def _read_pairs(systems: Iterable[Any]) -> list[tuple[Any, Any]]:
         ) from None
 
 
-def _find_baseline(baseline: str | None, named_systems: Mapping[str, Any]) -> str:
+def find_baseline(baseline: str | None, named_systems: Mapping[str, Any]) -> str:
+    """Return the name of the baseline, by default that of the first system. Raise an error for an unknown name."""
     if baseline is None:
         return next(iter(named_systems))
     if not isinstance(baseline, str) or baseline not in named_systems:
@@ -420,7 +414,7 @@ def _evaluate_systems(
         evaluator = Evaluator(KnownPredictions(truth, _find_predictions(named_systems)), metrics, **options)
     for name, predictions in named_systems.items():
         if evaluator is not None and isinstance(predictions, Model):
-            with _name_system(name):
+            with reworded(before=f"system {shorten(name)}: "):
                 check_model(evaluator, predictions)
     with track(named_systems.items(), "evaluating systems", len(named_systems)) as systems:
         return {name: _evaluate_system(name, predictions, evaluator, metrics, options) for name, predictions in systems}
@@ -437,20 +431,11 @@ def _evaluate_system(
 ) -> Results:
     if isinstance(predictions, Results):
         return predictions
-    with _name_system(name):
+    with reworded(before=f"system {shorten(name)}: "):
         if isinstance(predictions, Rankings) or evaluator is None:
             own_options = {key: options[key] for key in ("convention", "threads")}
             return Evaluator(predictions, metrics, **own_options).evaluate()
         return evaluator.evaluate(predictions)
-
-
-@contextlib.contextmanager
-def _name_system(name: str) -> Iterator[None]:
-    """Let errors begin with the name of a system."""
-    try:
-        yield
-    except FastndcgError as error:
-        raise error.reword(before=f"system {shorten(name)}: ") from None
 
 
 def _check_conventions(results: Mapping[str, Results], mixed_conventions: bool) -> None:

@@ -6,24 +6,26 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.choices import PlotKind
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
-from fastndcg.exports.exportable import Exportable, PrintedTable
+from fastndcg.exports.exportable import PrintedTable
+from fastndcg.inputs.dispatch import Options
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.notes import notes_on_systems
 from fastndcg.results.per_query import keep_known, read_query_texts
 from fastndcg.results.results import Results
+from fastndcg.results.text_table import Printable
 from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 from fastndcg.statistics.alignment import AlignedValues
 from fastndcg.statistics.all_pairs import Pair, make_pair_columns, make_pair_settings, run_pair_tests
-from fastndcg.statistics.compared_inputs import ComparedInputs
 from fastndcg.statistics.corrections import bound_p_values, count_needed_replicates
 from fastndcg.statistics.curves import CurvePoint
 from fastndcg.statistics.moments import find_bounds
@@ -60,11 +62,25 @@ FAMILY_NAMES = {"table": "the table", "metric": "a metric"}
 CORRECTION_NAMES = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini–Hochberg"}
 
 
-class Comparison(Picklable, Exportable):
+class ComparedInputs(NamedTuple):
+    """
+    References to the inputs of `compare`, for reports that list the documents of queries.
+
+    `truth` is None if all systems are finished results or rankings. `options` are the offsets, groups or query ids.
+    """
+
+    truth: Any
+    predictions: Mapping[str, Any]
+    options: Options
+    convention: Convention
+
+
+class Comparison(Picklable, Printable):
     """
     The comparison of systems with a baseline, query by query. `compare` returns it.
 
-    Any number of threads may use one at once.
+    Any number of threads may use one at once. The parameters `results`, `baseline`, `design`, `settings`, `curves` and
+    `inputs` are attributes, too. A pickle leaves `inputs` out.
 
     A comparison is equal only to itself. Compare the `rows` of two comparisons. Frames have every field of `rows`, CSV
     has the settings too, and JSON also has curves and segments.
@@ -98,33 +114,20 @@ class Comparison(Picklable, Exportable):
     ----------
     systems : tuple of str
         The names of the systems.
-    baseline : str
-        The name of the baseline.
     metrics : tuple of Metric
         The compared metrics.
     query_ids : (n_queries,) array
         The ids of all queries, without those of weight 0.
     columns : list of (n_queries, n_metrics) float64 array
         The values of each system, in the order of `query_ids`.
-    results : dict of Results
-        The results of each system.
     n_missing : dict of int
         The number of queries that each system lacks.
     rows : tuple of Row
         The statistics of each metric and system.
     segments : (n_queries,) array or None
         The segment of each query, if `compare` got segments.
-    curves : tuple of CurvePoint
-        The means of each curve at each cutoff.
     query_texts : dict of str
         The texts of the queries, as far as `compare` got them.
-    inputs : ComparedInputs or None
-        The truth and the predictions that `compare` got, from which a report lists the documents of queries. A pickle
-        leaves them out.
-    design : Design
-        The weights, clusters and strata of the queries.
-    settings : Settings
-        Methods, level, replicates and seed.
 
     Examples
     --------
@@ -593,15 +596,6 @@ class Comparison(Picklable, Exportable):
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"inputs": None}
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
     @property
     def _metric_names(self) -> list[str]:

@@ -13,7 +13,7 @@ from fastndcg import __version__
 from fastndcg.choices import FloorBy, PartInterval, Verdict
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import Evaluator
-from fastndcg.exports.exportable import Exportable, PrintedTable, dump_json, format_markdown
+from fastndcg.exports.exportable import PrintedTable, dump_json, format_markdown
 from fastndcg.exports.files import FilePath, deliver_text
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention
@@ -21,20 +21,19 @@ from fastndcg.rankings.validation import Array
 from fastndcg.results.pairs import load_result
 from fastndcg.results.results import Results
 from fastndcg.results.saved import compute_digest, is_saved_result
-from fastndcg.results.text_table import text_table
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
-from fastndcg.statistics.alignment import check_aggregates_are_means
+from fastndcg.statistics.alignment import align, check_aggregates_are_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.intervals import compute_exact_upper_bound, summarize_moments
 from fastndcg.statistics.moments import Moments, find_bounds
 from fastndcg.statistics.power import count_needed_queries
-from fastndcg.statistics.sampling_design import find_weighted, make_design, read_for_queries
+from fastndcg.statistics.sampling_design import read_design
 from fastndcg.statistics.sequences import compute_sequential_bounds
-from fastndcg.statistics.settings import FLOORS_BY, PART_INTERVALS, VERDICTS, Settings
+from fastndcg.statistics.settings import FLOORS_BY, PART_INTERVALS, VERDICTS, Settings, check_choice
 from fastndcg.statistics.significance import find_smallest_p_value
-from fastndcg.statistics.table import format_interval, format_number
+from fastndcg.statistics.table import Column, Table, format_interval, format_number
 
 SIGNS = {"pass": "✅", "fail": "❌", "undecided": "❔", "not comparable": "⚠️"}
 MOST_REGRESSED = 10  # queries that are printed
@@ -104,7 +103,7 @@ class Regression(NamedTuple):
         return self.candidate - self.baseline
 
 
-class Gate(Picklable, Exportable):
+class Gate(Picklable, Table[GateRow]):
     """
     The verdict on a candidate. `gate` returns it.
 
@@ -214,17 +213,29 @@ class Gate(Picklable, Exportable):
             for row in self.rows
         )
 
-    def _export_columns(self) -> Mapping[str, Any]:
-        return {name: [getattr(row, name) for row in self.rows] for name in GateRow._fields}
-
     def _json_pieces(self) -> Iterator[str]:
         regressed = [row._asdict() | {"difference": row.difference} for row in self.regressed]
         rows = [row._asdict() for row in self.rows]
         facts = {"version": __version__, "verdict": self.verdict, "rows": rows, "regressed": regressed}
         yield dump_json({**facts, "notes": list(self.notes)})
 
+    def _print_columns(self) -> list[Column]:
+        return [
+            Column("metric", lambda row: row.metric, left=True),
+            Column("verdict", lambda row: row.verdict, left=True),
+            Column("baseline", lambda row: format_number(row.baseline)),
+            Column("candidate", lambda row: format_number(row.candidate)),
+            Column("difference", lambda row: format_number(row.difference, signed=True)),
+            Column("bounds", lambda row: format_interval(row.low, row.high, signed=True)),
+            Column("margin", lambda row: format_number(row.margin)),
+            Column("queries", lambda row: str(row.n)),
+        ]
+
     def _print_table(self) -> PrintedTable:
-        return PrintedTable(self._cells(), [True, True, *[False] * 6], self._footer())
+        notes = [*self._reasons(), *self.notes]
+        if self.regressed:
+            notes += [self._count_regressed(), *map("  ".join, self._regressed_cells())]
+        return super()._print_table()._replace(notes=notes)
 
     def to_markdown(self, path: FilePath | None = None) -> str | None:  # type: ignore[override]
         """
@@ -240,9 +251,7 @@ class Gate(Picklable, Exportable):
         str or None
             A heading with the verdict, the table, and the queries that are worse.
         """
-        table = format_markdown(
-            PrintedTable(self._cells(), [True, True, *[False] * 6], [*self._reasons(), *self.notes])
-        )
+        table = format_markdown(super()._print_table()._replace(notes=[*self._reasons(), *self.notes]))
         pieces = [f"### {SIGNS[self.verdict]} {self.verdict}\n\n{table}"]
         if self.regressed:
             cells = [["query", "metric", "baseline", "candidate", "difference"], *self._regressed_cells()]
@@ -251,24 +260,10 @@ class Gate(Picklable, Exportable):
         return deliver_text(pieces, path)
 
     def __str__(self) -> str:
-        return f"{self.verdict}\n" + text_table(self._cells(), [True, True, *[False] * 6], self._footer())
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _cells(self) -> list[list[str]]:
-        head = ["metric", "verdict", "baseline", "candidate", "difference", "bounds", "margin", "queries"]
-        return [head, *(_list_cells(row) for row in self.rows)]
+        return f"{self.verdict}\n{super().__str__()}"
 
     def _reasons(self) -> list[str]:
         return [f"{row.metric}: {row.reason}" for row in self.rows if row.reason]
-
-    def _footer(self) -> list[str]:
-        lines = [*self._reasons(), *self.notes]
-        if self.regressed:
-            lines.append(self._count_regressed())
-            lines += ["  ".join(cells) for cells in self._regressed_cells()]
-        return lines
 
     def _count_regressed(self) -> str:
         n = len(self._find_largest_drops())
@@ -387,10 +382,8 @@ def gate(
     ('pass', [('q3', -0.5), ('q7', -0.5)])
     """
     settings = Settings(interval=interval, level=level, threads=threads)
-    if interval not in PART_INTERVALS:
-        raise InvalidInputError(f"`interval` must be 'auto' or 't', got {shorten(interval)}. Take 'auto'.")
-    if floor_by not in FLOORS_BY:
-        raise InvalidInputError(f"`floor_by` must be 'value' or 'limit', got {shorten(floor_by)}. Take one of them.")
+    check_choice("interval", interval, PART_INTERVALS)
+    check_choice("floor_by", floor_by, FLOORS_BY)
     design_options = {"weights": weights, "clusters": clusters, "strata": strata}
     given = [name for name, value in design_options.items() if value is not None]
     if sequential and given:
@@ -407,16 +400,9 @@ def gate(
     if problems:
         rows = [_make_incomparable_row(metric, "; ".join(problems)) for metric in parsed]
         return Gate(rows, (), _list_notes(base, new, settings, sequential), (np.empty((0, len(parsed))),) * 2)
-    order = _find_order(base.query_ids, new.query_ids)
-    columns = [np.stack([base[metric] for metric in parsed], 1), np.stack([new[metric][order] for metric in parsed], 1)]
-    query_ids = base.query_ids
-    weighted = find_weighted(weights, query_ids)
-    columns = [column[weighted] for column in columns]
-    design = make_design(
-        query_ids[weighted],
-        **{name: None if values is None else read_for_queries(values, name, query_ids, weighted)
-           for name, values in design_options.items()},
-    )  # fmt: skip
+    aligned = align({"baseline": base, "candidate": new}, parsed)
+    design, weighted = read_design(aligned.query_ids, **design_options)
+    columns = [column[weighted] for column in aligned.columns]
     places = range(len(parsed))
     quantities = [Quantity(1, place, 0) for place in places]
     quantities += [Quantity(system, place) for system in (0, 1) for place in places]
@@ -431,7 +417,7 @@ def gate(
         [limits.get(metric, math.nan) for metric in parsed],
         floor_by,
     )
-    regressed = _list_regressed(query_ids[weighted], parsed, columns)
+    regressed = _list_regressed(aligned.query_ids[weighted], parsed, columns)
     return Gate(rows, regressed, _list_notes(base, new, settings, sequential), (columns[0], columns[1]))
 
 
@@ -651,11 +637,11 @@ def _find_problems(base: Results, new: Results, metrics: Sequence[Metric]) -> li
     problems += _find_query_problems(base.query_ids, new.query_ids)
     if problems:
         return problems
-    order = _find_order(base.query_ids, new.query_ids)
-    for metric in metrics:
-        differs = np.isnan(base[metric]) != np.isnan(new[metric][order])
+    aligned = align({"baseline": base, "candidate": new}, tuple(metrics))
+    for metric, *values in zip(metrics, *(column.T for column in aligned.columns), strict=True):
+        differs = np.isnan(values[0]) != np.isnan(values[1])
         if differs.any():
-            query = show_name(base.query_ids.tolist()[int(np.argmax(differs))])
+            query = show_name(aligned.query_ids.tolist()[int(np.argmax(differs))])
             problems.append(f"{metric}: query {query} has a value in one of the two only")
     return problems
 
@@ -672,14 +658,6 @@ def _find_query_problems(base: Array, new: Array) -> list[str]:
             example = show_name(next(query for query in owner if query in ids))
             problems.append(f"the {name} lacks {len(ids)} of the queries, such as {example}")
     return problems
-
-
-def _find_order(base: Array, new: Array) -> Array:
-    """Return the row of each query of the baseline in the candidate."""
-    if np.array_equal(base, new):
-        return np.arange(len(base))
-    places = {query: place for place, query in enumerate(new.tolist())}
-    return np.array([places[query] for query in base.tolist()], "i8")
 
 
 def _find_margin(margin: Any, metric: Metric, metrics: Sequence[Metric]) -> tuple[float, bool]:
@@ -751,19 +729,6 @@ def _list_notes(base: Results, new: Results, settings: Settings, sequential: boo
     if base.n_missing_in_run and base.n_missing_in_run == new.n_missing_in_run:
         notes.append(f"{base.n_missing_in_run} judged queries are missing in both ({base.convention.missing_in_run})")
     return [*notes, *dict.fromkeys([*base.notes, *new.notes])]
-
-
-def _list_cells(row: GateRow) -> list[str]:
-    return [
-        row.metric,
-        row.verdict,
-        format_number(row.baseline),
-        format_number(row.candidate),
-        format_number(row.difference, signed=True),
-        format_interval(row.low, row.high, signed=True),
-        format_number(row.margin),
-        str(row.n),
-    ]
 
 
 def _escape_command(text: str) -> str:

@@ -11,12 +11,11 @@ import numpy as np
 from fastndcg.choices import BoardMean, BoardUnit
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.evaluation import Evaluator
-from fastndcg.exports.exportable import Exportable, PrintedTable, dump_json
+from fastndcg.exports.exportable import dump_json
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
-from fastndcg.results.text_table import html_table, text_table
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 from fastndcg.runtime.progress import track
@@ -26,7 +25,7 @@ from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.intervals import END_WEIGHT, Interval
 from fastndcg.statistics.moments import Bounds, find_bounds
 from fastndcg.statistics.sampling_design import make_design, select_queries
-from fastndcg.statistics.settings import BOARD_MEANS, BOARD_UNITS, Settings
+from fastndcg.statistics.settings import BOARD_MEANS, BOARD_UNITS, Settings, check_choice
 from fastndcg.statistics.table import Column, Table, format_interval, format_number
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class _Board(NamedTuple):
     is_better: Array  # (n_systems, n_systems) bool: the first is surely better than the second
 
 
-class Leaderboard(Picklable, Exportable):
+class Leaderboard(Picklable, Table[BoardRow]):
     """
     Systems in the order of their means, with rank sets and tiers. `leaderboard` returns it.
 
@@ -178,47 +177,26 @@ class Leaderboard(Picklable, Exportable):
 
         return draw_leaderboard(self, axes)
 
-    def _export_columns(self) -> Mapping[str, Any]:
-        return {name: [getattr(row, name) for row in self.rows] for name in BoardRow._fields}
-
     def _json_pieces(self) -> Iterator[str]:
         facts = {"metric": self.metric, "level": self.level, "rows": [row._asdict() for row in self.rows]}
         yield dump_json({**facts, "pairs": [pair._asdict() for pair in self._pairs], "notes": list(self.notes)})
 
-    def _print_table(self) -> PrintedTable:
-        return PrintedTable(self._cells(), self._sides(), self.notes)
-
-    def __str__(self) -> str:
-        return text_table(self._cells(), self._sides(), self.notes)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return html_table(self._cells(), self._sides(), self.notes)
-
-    def _cells(self) -> list[list[str]]:
-        has_missing = any(row.n_missing for row in self.rows)
-        head = ["system", self.metric, f"{100 * self.level:g} % interval", "rank", "rank set", "tier", "won/lost"]
-        return [
-            [*head, *(["missing"] if has_missing else [])],
-            *(
-                [
-                    row.system,
-                    format_number(row.mean),
-                    format_interval(row.low, row.high),
-                    str(row.rank),
-                    str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low} to {row.rank_high}",
-                    str(row.tier),
-                    f"{row.wins}/{row.losses}",
-                    *([str(row.n_missing)] if has_missing else []),
-                ]
-                for row in self.rows
-            ),
+    def _print_columns(self) -> list[Column]:
+        columns = [
+            Column("system", lambda row: row.system, left=True),
+            Column(self.metric, lambda row: format_number(row.mean)),
+            Column(f"{100 * self.level:g} % interval", lambda row: format_interval(row.low, row.high)),
+            Column("rank", lambda row: str(row.rank)),
+            Column("rank set", _format_rank_set),
+            Column("tier", lambda row: str(row.tier)),
+            Column("won/lost", lambda row: f"{row.wins}/{row.losses}"),
         ]
+        missing = Column("missing", lambda row: str(row.n_missing))
+        return [*columns, missing] if any(row.n_missing for row in self.rows) else columns
 
-    def _sides(self) -> list[bool]:
-        return [True] + [False] * (len(self._cells()[0]) - 1)
+
+def _format_rank_set(row: BoardRow) -> str:
+    return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low} to {row.rank_high}"
 
 
 def leaderboard(
@@ -293,9 +271,9 @@ def leaderboard(
     95 % rank sets together, about other queries of these data sets; 10000 replicates, seed 0
     """
     settings = Settings(level=level, replicates=replicates, seed=seed, threads=threads)
-    _check_choice("mean", mean, BOARD_MEANS)
+    check_choice("mean", mean, BOARD_MEANS)
     if resample is not None:
-        _check_choice("resample", resample, BOARD_UNITS)
+        check_choice("resample", resample, BOARD_UNITS)
     if systems is None:
         if hasattr(truths, "differences") and hasattr(truths, "columns") and hasattr(truths, "systems"):
             if resample == "datasets":
@@ -311,11 +289,6 @@ def leaderboard(
         )
     values, bounds, notes = _evaluate_all(truths, systems, parsed[0], convention, threads, progress)
     return _rank_values(values, list(systems), str(parsed[0]), mean, resample or "queries", settings, bounds, notes)
-
-
-def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise InvalidInputError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {shorten(value)}")
 
 
 class _DataSets(NamedTuple):

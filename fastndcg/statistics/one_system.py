@@ -20,8 +20,7 @@ from fastndcg.statistics.intervals import INTERVAL_NAMES, Interval
 from fastndcg.statistics.moments import find_bounds
 from fastndcg.statistics.sampling_design import (
     Design,
-    find_weighted,
-    make_design,
+    read_design,
     read_for_queries,
     select_queries,
 )
@@ -53,7 +52,7 @@ def compute_interval(results: Results, metric: str | Metric, settings: Settings,
     column = results[metric][:, None]
     parsed = parse_metrics(metric)
     check_aggregates_are_means(results, parsed)
-    queries, sampling_design = _make_design(results, design)
+    sampling_design, queries = _read_design(results, design)
     bounds = [find_bounds(parsed[0], results.convention)]
     return Analysis([column[queries]], [Quantity(0, 0)], sampling_design, settings, bounds).intervals[0]
 
@@ -61,7 +60,7 @@ def compute_interval(results: Results, metric: str | Metric, settings: Settings,
 def summarize_segments(results: Results, segments: Any, settings: Settings, **design: Any) -> Table[Segment]:
     """Return each segment's means with their intervals: see `Results.by`."""
     check_aggregates_are_means(results, results.metrics)
-    weighted, sampling_design = _make_design(results, design)
+    sampling_design, weighted = _read_design(results, design)
     query_ids = results.query_ids[weighted]
     values = results.values[weighted]
     names = read_for_queries(segments, "segments", results.query_ids, weighted)
@@ -89,21 +88,11 @@ def summarize_segments(results: Results, segments: Any, settings: Settings, **de
     return Table(rows, _make_columns(settings), [describe_intervals(settings, methods)])
 
 
-def _make_design(results: Results, design: dict[str, Any]) -> tuple[Array, Design]:
-    """
-    Return the indices of the queries with a weight above 0, and their sampling design.
-
-    The pairs of a query are a cluster, unless the user gives other clusters.
-    """
-    query_ids = results.query_ids
+def _read_design(results: Results, design: dict[str, Any]) -> tuple[Design, Array]:
+    """Return `read_design`. The pairs of a query are a cluster, unless the user gives other clusters."""
     if isinstance(results, PairResults) and design.get("clusters") is None:
-        design = design | {"clusters": query_ids}
-    queries = find_weighted(design.get("weights"), query_ids)
-    selected = {
-        name: None if values is None else read_for_queries(values, name, query_ids, queries)
-        for name, values in design.items()
-    }
-    return queries, make_design(query_ids[queries], **selected)
+        design = design | {"clusters": results.query_ids}
+    return read_design(results.query_ids, **design)
 
 
 def split_segments(segments: Any, query_ids: Array) -> Iterator[tuple[Any, Array]]:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.exports.exportable import Exportable, PrintedTable
+from fastndcg.exports.exportable import PrintedTable
+from fastndcg.rankings.validation import check_whole_number
 from fastndcg.results.results import Results
-from fastndcg.results.text_table import text_table
+from fastndcg.results.text_table import Printable
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.gate import Gate
 from fastndcg.statistics.intervals import compute_clopper_pearson, compute_tango
 from fastndcg.statistics.power import count_degrees, count_needed_queries, find_noncentrality
-from fastndcg.statistics.settings import Settings
+from fastndcg.statistics.settings import Settings, check_positive
 from fastndcg.statistics.significance import find_smallest_p_value
 
 if TYPE_CHECKING:
@@ -146,11 +147,10 @@ def plan(
     effect = 1.0 if clusters is None else _compute_design_effect(clusters)
     n_tails = 2 if alternative == "two-sided" else 1
     if difference is not None:
-        _check_positive("difference", difference)
+        check_positive("difference", difference, "0.02")
         n = count_needed_queries(std, difference, settings.alpha, power, n_tails=n_tails, design_effect=effect)
     else:
-        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 2:
-            raise InvalidInputError(f"`n` must be a whole number from 2, got {shorten(n)}. Pass the number of queries.")
+        n = check_whole_number(n, "n", 2)
         error = std * math.sqrt(effect / n)
         difference = find_noncentrality(count_degrees(n, effect), settings.alpha, power, n_tails) * error
     n_clusters = None if clusters is None else math.ceil(n / clusters[0])
@@ -175,7 +175,7 @@ def _compute_design_effect(clusters: Any) -> float:
 def _find_std(source: Any, metric: Any, system: str | None) -> tuple[float, str]:
     """Return the standard deviation of the differences of two systems, and where it comes from."""
     if isinstance(source, int | float | np.number) and not isinstance(source, bool):
-        _check_positive("from_", source)
+        check_positive("from_", source, "0.2")
         return float(source), "given"
     if isinstance(source, Comparison):
         name = system or next(name for name in source.systems if name != source.baseline)
@@ -201,14 +201,7 @@ def _find_std(source: Any, metric: Any, system: str | None) -> tuple[float, str]
     return float(np.std(defined, ddof=1)), about
 
 
-def _check_positive(name: str, value: Any) -> None:
-    if not isinstance(value, int | float | np.number) or isinstance(value, bool):
-        raise InvalidTypeError(f"`{name}` must be a number above 0, got {shorten(value)}. Pass such as 0.02.")
-    if not 0 < value < math.inf:
-        raise InvalidInputError(f"`{name}` must be a number above 0, got {shorten(value)}. Pass such as 0.02.")
-
-
-class Audit(Exportable):
+class Audit(Printable):
     """
     What published means of values that are 0 or 1 can show. `audit` returns it.
 
@@ -274,13 +267,6 @@ class Audit(Exportable):
             )
         return PrintedTable(rows, [True, False, False], notes)
 
-    def __str__(self) -> str:
-        table = self._print_table()
-        return text_table(table.cells, table.left, table.notes)
-
-    def __repr__(self) -> str:
-        return str(self)
-
 
 def audit(mean: float, n: int, *, other: float | None = None, level: float = 0.95) -> Audit:
     """
@@ -319,8 +305,7 @@ def audit(mean: float, n: int, *, other: float | None = None, level: float = 0.9
 with changes both ways p is larger
     """
     Settings(level=level)
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise InvalidInputError(f"`n` must be a whole number from 1, got {shorten(n)}. Pass the number of queries.")
+    n = check_whole_number(n, "n", 1)
     for name, value in (("mean", mean), ("other", other)):
         if value is None:
             continue

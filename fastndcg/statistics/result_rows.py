@@ -47,25 +47,25 @@ class Row(NamedTuple):
     mean: float
     low: float
     high: float
-    n_pairs: int
-    difference: float
-    difference_low: float
-    difference_high: float
-    standard_error: float
-    degrees_of_freedom: float
-    statistic: float
-    p: float
-    p_corrected: float
-    p_equivalent: float
-    exact: bool
-    significant: bool
-    wins: int
-    ties: int
-    losses: int
-    effect: float
-    smallest_difference: float
-    smallest_p: float
-    reason: str
+    n_pairs: int = 0
+    difference: float = math.nan
+    difference_low: float = math.nan
+    difference_high: float = math.nan
+    standard_error: float = math.nan
+    degrees_of_freedom: float = math.nan
+    statistic: float = math.nan
+    p: float = math.nan
+    p_corrected: float = math.nan
+    p_equivalent: float = math.nan
+    exact: bool = False
+    significant: bool = False
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    effect: float = math.nan
+    smallest_difference: float = math.nan
+    smallest_p: float = math.nan
+    reason: str = ""
 
     @property
     def mark(self) -> str:
@@ -84,11 +84,11 @@ class SegmentRow(NamedTuple):
     mean: float
     low: float
     high: float
-    n_pairs: int
-    difference: float
-    difference_low: float
-    difference_high: float
-    reason: str
+    n_pairs: int = 0
+    difference: float = math.nan
+    difference_low: float = math.nan
+    difference_high: float = math.nan
+    reason: str = ""
 
 
 class PairSummary(NamedTuple):
@@ -154,59 +154,25 @@ def make_rows(
     corrected = correct_in_families(p_values, families, settings).tolist()
     levels = find_corrected_level(~np.isnan(p_values), families, len(systems), settings).tolist()
     return tuple(
-        _make_row(systems[summary.system], metrics[summary.metric], summary, (p, level), n_queries, settings)
+        _make_row(_list_facts(systems, metrics, summary), summary.pair, (p, level), n_queries, settings)
         for summary, p, level in zip(summaries, corrected, levels, strict=True)
     )
 
 
 def _make_row(
-    system: str,
-    metric: str,
-    summary: SystemSummary,
+    facts: dict[str, Any],
+    pair: PairSummary | None,
     corrected: tuple[float, float],
     n_queries: int,
     settings: Settings,
 ) -> Row:
     """Return a row. `corrected` are its p-value, corrected, and the level that the test has by the correction."""
-    p_corrected, level = corrected
-    interval = summary.interval
-    row = Row(
-        system=system,
-        metric=metric,
-        n=interval.n,
-        n_effective=interval.n_effective,
-        n_undefined=n_queries - interval.n,
-        mean=interval.mean,
-        low=interval.low,
-        high=interval.high,
-        n_pairs=0,
-        difference=math.nan,
-        difference_low=math.nan,
-        difference_high=math.nan,
-        standard_error=math.nan,
-        degrees_of_freedom=math.nan,
-        statistic=math.nan,
-        p=math.nan,
-        p_corrected=math.nan,
-        p_equivalent=math.nan,
-        exact=False,
-        significant=False,
-        wins=0,
-        ties=0,
-        losses=0,
-        effect=math.nan,
-        smallest_difference=math.nan,
-        smallest_p=math.nan,
-        reason=interval.reason,
-    )
-    if summary.pair is None:
+    row = Row(**facts, n_undefined=n_queries - facts["n"])
+    if pair is None:
         return row
-    moments, difference, test = summary.pair
+    p_corrected, level = corrected
+    moments, difference, test = pair
     return row._replace(
-        n_pairs=difference.n,
-        difference=difference.mean,
-        difference_low=difference.low,
-        difference_high=difference.high,
         standard_error=moments.standard_error,
         degrees_of_freedom=float(moments.degrees_of_freedom),
         statistic=moments.mean / moments.standard_error if moments.standard_error > 0 else math.nan,
@@ -223,6 +189,29 @@ def _make_row(
         smallest_p=test.smallest,
         reason=difference.reason or test.reason,
     )
+
+
+def make_segment_rows(
+    segment: Any, systems: Sequence[str], metrics: Sequence[str], summaries: Sequence[SystemSummary]
+) -> list[SegmentRow]:
+    """Return the rows of one segment."""
+    return [SegmentRow(segment=segment, **_list_facts(systems, metrics, summary)) for summary in summaries]
+
+
+def _list_facts(systems: Sequence[str], metrics: Sequence[str], summary: SystemSummary) -> dict[str, Any]:
+    """Return the fields of a row that are those of intervals: of the mean, and of the difference if there is one."""
+    mean = summary.interval
+    facts: dict[str, Any] = {
+        "system": systems[summary.system], "metric": metrics[summary.metric], "n": mean.n,
+        "n_effective": mean.n_effective, "mean": mean.mean, "low": mean.low, "high": mean.high, "reason": mean.reason,
+    }  # fmt: skip
+    if summary.pair is not None:
+        difference = summary.pair.interval
+        facts |= {
+            "n_pairs": difference.n, "difference": difference.mean, "difference_low": difference.low,
+            "difference_high": difference.high, "reason": difference.reason,
+        }  # fmt: skip
+    return facts
 
 
 def explain_contradictions(rows: Sequence[Any], settings: Settings) -> list[str]:
@@ -270,33 +259,6 @@ def explain_smallest_p_values(rows: Sequence[Row], settings: Settings) -> list[s
 
 def _count_others(names: Sequence[str]) -> str:
     return f" and {len(names) - MOST_NAMED} others" if len(names) > MOST_NAMED else ""
-
-
-def make_segment_rows(
-    segment: Any, systems: Sequence[str], metrics: Sequence[str], summaries: Sequence[SystemSummary]
-) -> list[SegmentRow]:
-    """Return the rows of one segment."""
-    rows: list[SegmentRow] = []
-    for summary in summaries:
-        mean = summary.interval
-        difference = None if summary.pair is None else summary.pair.interval
-        row = SegmentRow(
-            segment=segment,
-            system=systems[summary.system],
-            metric=metrics[summary.metric],
-            n=mean.n,
-            n_effective=mean.n_effective,
-            mean=mean.mean,
-            low=mean.low,
-            high=mean.high,
-            n_pairs=0 if difference is None else difference.n,
-            difference=math.nan if difference is None else difference.mean,
-            difference_low=math.nan if difference is None else difference.low,
-            difference_high=math.nan if difference is None else difference.high,
-            reason=mean.reason if difference is None else difference.reason,
-        )
-        rows.append(row)
-    return rows
 
 
 def make_columns(settings: Settings, baseline: str) -> list[Column]:

@@ -73,9 +73,19 @@ class Design:
         return total
 
 
-def find_weighted(weights: Any, query_ids: Array) -> Array:
-    """Return the indices of the queries whose weight is above 0. Those of weight 0 are left out everywhere."""
-    return np.arange(len(query_ids)) if weights is None else np.flatnonzero(check_weights(weights, query_ids))
+def read_design(query_ids: Array, **given: Any) -> tuple[Design, Array]:
+    """
+    Return the sampling design of the queries with a weight above 0, and their indices. Others are left out everywhere.
+
+    `given` are the weights, clusters and strata of `make_design`, as the user has them.
+    """
+    weights = given.get("weights")
+    queries = np.arange(len(query_ids)) if weights is None else np.flatnonzero(check_weights(weights, query_ids))
+    own = {
+        name: None if values is None else read_for_queries(values, name, query_ids, queries)
+        for name, values in given.items()
+    }
+    return make_design(query_ids[queries], **own), queries
 
 
 def read_for_queries(values: Any, name: str, query_ids: Array, queries: Array) -> Array:

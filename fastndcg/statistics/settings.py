@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
+from fastndcg.rankings.validation import check_whole_number
 from fastndcg.runtime.threads import check_threads
 
 INTERVALS = ("auto", "t", "percentile")
@@ -51,17 +53,17 @@ class Settings:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        _check_choice("interval", self.interval, INTERVALS)
-        _check_choice("test", self.test, TESTS)
-        _check_choice("correction", self.correction, CORRECTIONS)
-        _check_choice("family", self.family, FAMILIES)
-        _check_choice("alternative", self.alternative, ALTERNATIVES)
+        check_choice("interval", self.interval, INTERVALS)
+        check_choice("test", self.test, TESTS)
+        check_choice("correction", self.correction, CORRECTIONS)
+        check_choice("family", self.family, FAMILIES)
+        check_choice("alternative", self.alternative, ALTERNATIVES)
         _check_probability("level", self.level, "0.95")
         _check_probability("power", self.power, "0.8")
         object.__setattr__(self, "replicates", _check_integer("replicates", self.replicates, 1, MAX_REPLICATES))
         object.__setattr__(self, "seed", _check_integer("seed", self.seed, 0, MAX_SEED))
         if self.margin is not None:
-            _check_margin(self.margin)
+            check_positive("margin", self.margin, "0.01")
         check_threads(self.threads)
         if self.test == "tukey" and self.alternative != "two-sided":
             raise InvalidInputError(
@@ -89,7 +91,8 @@ class Settings:
         return self.test != "tukey" and self.correction != "none"
 
 
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raise an error for an argument that is none of the texts."""
     if not isinstance(value, str):
         raise InvalidTypeError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {shorten(value)}")
     if value not in choices:
@@ -104,16 +107,16 @@ def _check_probability(name: str, value: Any, example: str) -> None:
         raise InvalidInputError(f"`{name}` must be above 0 and below 1, got {shorten(value)}. Pass {example}.")
 
 
-def _check_margin(value: Any) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
-        raise InvalidInputError(f"`margin` must be a number above 0, got {shorten(value)}. Pass such as 0.01.")
+def check_positive(name: str, value: Any, example: str) -> None:
+    """Raise an error for an argument that is no finite number above 0."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not is_number or not 0 < value < math.inf:
+        kind = InvalidInputError if is_number else InvalidTypeError
+        raise kind(f"`{name}` must be a number above 0, got {shorten(value)}. Pass such as {example}.")
 
 
 def _check_integer(name: str, value: Any, least: int, most: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InvalidTypeError(f"`{name}` must be a whole number, got {shorten(value)}") from None
-    if isinstance(value, bool) or not least <= number <= most:
+    number = check_whole_number(value, name, least)
+    if number > most:
         raise InvalidInputError(f"`{name}` must be from {least} to {most}, got {shorten(value)}")
     return number

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
-from fastndcg.exports.exportable import Exportable, PrintedTable
-from fastndcg.results.text_table import html_table, text_table
+from fastndcg.exports.exportable import PrintedTable
+from fastndcg.results.text_table import Printable
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
@@ -20,7 +20,7 @@ class Column(NamedTuple):
     left: bool = False
 
 
-class Table(Sequence[Row], Exportable, Generic[Row]):
+class Table(Sequence[Row], Printable, Generic[Row]):
     """
     A sequence of named tuples with the columns and notes that are printed.
 
@@ -36,8 +36,8 @@ class Table(Sequence[Row], Exportable, Generic[Row]):
     """
 
     def __init__(self, rows: Sequence[Row], columns: Sequence[Column], notes: Sequence[str] = ()) -> None:
-        self._rows = tuple(rows)
-        self.columns = tuple(columns)
+        self.rows = tuple(rows)
+        self._printed = tuple(columns)
         self.notes = tuple(notes)
 
     @overload
@@ -48,13 +48,13 @@ class Table(Sequence[Row], Exportable, Generic[Row]):
 
     def __getitem__(self, place: int | slice) -> Row | Sequence[Row]:
         """Return one row, or the rows of a slice."""
-        return self._rows[place]
+        return self.rows[place]
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(self._rows)
+        return iter(self.rows)
 
     def cells(self) -> list[list[str]]:
         """
@@ -66,28 +66,20 @@ class Table(Sequence[Row], Exportable, Generic[Row]):
             First the headings, then one list per row.
         """
         return [
-            [column.heading for column in self.columns],
-            *([column.cell(row) for column in self.columns] for row in self._rows),
+            [column.heading for column in self._print_columns()],
+            *([column.cell(row) for column in self._print_columns()] for row in self.rows),
         ]
 
+    def _print_columns(self) -> Sequence[Column]:
+        """Return the printed columns."""
+        return self._printed
+
     def _export_columns(self) -> dict[str, list[Any]]:
-        fields = getattr(type(self._rows[0]), "_fields", ()) if self._rows else ()
-        return {name: [getattr(row, name) for row in self._rows] for name in fields}
+        fields = getattr(type(self.rows[0]), "_fields", ()) if self.rows else ()
+        return {name: [getattr(row, name) for row in self.rows] for name in fields}
 
     def _print_table(self) -> PrintedTable:
-        return PrintedTable(self.cells(), self._sides(), self.notes)
-
-    def __str__(self) -> str:
-        return text_table(self.cells(), self._sides(), self.notes)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return html_table(self.cells(), self._sides(), self.notes)
-
-    def _sides(self) -> list[bool]:
-        return [column.left for column in self.columns]
+        return PrintedTable(self.cells(), [column.left for column in self._print_columns()], self.notes)
 
 
 def format_number(value: float, signed: bool = False) -> str:

@@ -271,12 +271,12 @@ def test_plan_from_results():
         (lambda: fn.plan(0.0, from_=0.2), "`difference` must be a number above 0"),
         (lambda: fn.plan(0.1, from_=-1), "`from_` must be a number above 0"),
         (lambda: fn.plan(0.1), "`from_` must be a standard deviation"),
-        (lambda: fn.plan(n=1, from_=0.2), "`n` must be a whole number from 2"),
+        (lambda: fn.plan(n=1, from_=0.2), "`n` must be a whole number of 2 or more"),
         (lambda: fn.plan(0.1, from_=0.2, clusters=(0, 2)), "`clusters` must be a size from 1"),
         (lambda: fn.plan(0.1, from_=hits(np.ones(9))), "must have differences that vary"),
         (lambda: fn.audit(0.33, 10), "0.33 · 10 is 3.3, and no whole number"),
         (lambda: fn.audit(1.1, 10), "`mean` must be from 0 to 1"),
-        (lambda: fn.audit(1.0, 0), "`n` must be a whole number from 1"),
+        (lambda: fn.audit(1.0, 0), "`n` must be a whole number of 1 or more"),
     ],
 )
 def test_bad_plans(call, message):

@@ -131,7 +131,7 @@ def test_comparison():
         (lambda: fn.leaderboard({"x": None}, {"a": {"y": 1}, "b": {}}), "but 'a' has 'y'"),
         (lambda: fn.leaderboard({}, {}, "rr,map"), "must be one metric"),
         (lambda: fn.leaderboard({"a": {"x": 0.5}, "b": {"x": 0.5}}), "must be 'queries' for one data set"),
-        (lambda: fn.leaderboard({}, {}, mean="median"), "`mean` must be one of"),
+        (lambda: fn.leaderboard({}, {}, mean="median"), "`mean` has no choice"),
     ],
 )
 def test_errors(call, message):

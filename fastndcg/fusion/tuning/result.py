@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
-from fastndcg.exports.exportable import Exportable, PrintedTable
+from fastndcg.exports.exportable import PrintedTable
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import FusedRun, fuse
 from fastndcg.fusion.inputs import are_pairs, pair_names
@@ -19,6 +19,7 @@ from fastndcg.fusion.tuning.step_function import FusionCurve, Interval
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
+from fastndcg.results.text_table import Printable
 from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
@@ -134,7 +135,7 @@ class Origin(NamedTuple):
     threads: int | None
 
 
-class TunedFusion(Picklable, Exportable):
+class TunedFusion(Picklable, Printable):
     """
     A fusion whose method, parameters and weights were tuned on judged queries. `tune_fusion` returns it.
 
@@ -515,15 +516,6 @@ class TunedFusion(Picklable, Exportable):
 
     def _json_pieces(self) -> Iterator[str]:
         yield from self.table()._json_pieces()
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def find_free_name(name: str, prefix: str, names: Container[str]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, cut, join_names, shorten
+from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, Place, Row, cut, join_names, reworded, shorten
+from fastndcg.errors import Column as NamedColumn
 from fastndcg.inputs.frames import Frame
-from fastndcg.integrations.spark.errors import name_arguments
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.validation import check_whole_number
@@ -62,6 +62,27 @@ class Side(NamedTuple):
     has_whole_values: bool
 
 
+def say(part: Any, queries: Any = None) -> Any:
+    """
+    Return a part of a message in the words of Spark, without arguments of `fn.evaluate` and numbers of rows of a task.
+
+    `queries` are those of the rows, None if rows are documents.
+
+    >>> print(say(NamedColumn("label")), say(Place("the run", "row", 5)), say(Row(0, 20)), sep=", ")
+    label=NAME, the run, two rows
+    """
+    match part:
+        case NamedColumn(role):
+            return f"{role}=NAME"
+        case Place(name):
+            return name
+        case Row(number, None) if queries is not None:
+            return f"the row of query {shorten(queries[number].as_py())}"
+        case Row(_, other):
+            return "a row" if other is None else "two rows"
+    return part
+
+
 def check_data(data: Any, name: str) -> None:
     """Raise an error for a value that is no DataFrame of Spark."""
     if not hasattr(data, "mapInArrow") or not hasattr(data, "repartition"):
@@ -84,7 +105,7 @@ def check_partitions(value: Any) -> int | None:
     return None if value is None else check_whole_number(value, "partitions", 1)
 
 
-@name_arguments()
+@reworded(say)
 def read_scored(data: Any, columns: Mapping[str, str], order: str | None) -> Scored:
     """Find the columns of a DataFrame with labels and scores, and check their types."""
     frame = _make_empty_frame(data, columns, "truth")
@@ -108,7 +129,7 @@ def read_scored(data: Any, columns: Mapping[str, str], order: str | None) -> Sco
     return Scored(names, order, has_lists)
 
 
-@name_arguments()
+@reworded(say)
 def read_side(data: Any, columns: Mapping[str, str], what: str, order: str | None = None) -> Side:
     """Find the columns of judgments or a run, and check their types."""
     check_data(data, what)

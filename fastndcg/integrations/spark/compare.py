@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from fastndcg.choices import Alternative, ConventionName, Correction, Family, PartInterval
-from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
+from fastndcg.errors import InvalidInputError, InvalidTypeError, reworded, shorten
 from fastndcg.evaluation import parse_request
 from fastndcg.integrations.polars import parse_query_metrics
 from fastndcg.integrations.spark.columns import (
@@ -21,15 +19,15 @@ from fastndcg.integrations.spark.columns import (
     check_ties,
     read_side,
 )
-from fastndcg.integrations.spark.errors import name_system
-from fastndcg.integrations.spark.evaluate import collect_parts, make_request, refuse_disjoint, split_names
-from fastndcg.integrations.spark.partitions import PairsTask, Request
+from fastndcg.integrations.spark.evaluate import make_request, refuse_disjoint, split_names
+from fastndcg.integrations.spark.partitions import SCHEMA, PairsTask, Request, add_up_parts
 from fastndcg.metrics.metric import Metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.partial import PartialSums
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics import significance
+from fastndcg.statistics.compare import find_baseline
 from fastndcg.statistics.intervals import Interval, summarize_moments
 from fastndcg.statistics.moments import (
     TIE_TOLERANCE,
@@ -142,7 +140,7 @@ def compare(
             "collect the values of spark.evaluate with per_query=True."
         )
     names = _check_systems(systems)
-    place = _find_baseline(baseline, names)
+    place = names.index(find_baseline(baseline, systems))
     columns = {"query": query, "document": document, "label": label, "score": score, "order": order}
     qrels_names, run_names = split_names(check_names(columns))
     request = make_request(metrics, convention, False, None)
@@ -150,16 +148,16 @@ def compare(
     check_ties(parse_request(request.metrics, request.convention).qrels_convention, order)
     sides = [read_side(qrels, qrels_names, "qrels")]
     for name, run in systems.items():
-        with name_system(name):
+        with reworded(before=f"system {shorten(name)}: "):
             sides.append(read_side(run, run_names, "run", order))
             check_id_types(sides[0], sides[-1])
     n_partitions = filter(None, [check_partitions(partitions)])
     data = bring_together(sides[0], sides[1:]).repartition(*n_partitions, "query")
     task = PairsTask(request, tuple(side.names for side in sides), names, place, order is not None)
-    sums, largest = collect_parts(data, task)
+    sums, largest = add_up_parts(data.mapInArrow(task, SCHEMA).collect())
     if sums is None or largest is None:
         refuse_disjoint()
-    return _Summary(request, names, place, settings).tabulate(sums, np.frombuffer(largest, "<f8"))
+    return _Summary(request, names, place, settings).tabulate(sums, largest)
 
 
 class _Summary(NamedTuple):
@@ -268,14 +266,3 @@ def _check_systems(systems: Any) -> tuple[str, ...]:
             f"`systems` must have two systems or more, got {len(systems)}. For one system, take spark.evaluate."
         )
     return tuple(systems)
-
-
-def _find_baseline(baseline: str | None, names: Sequence[str]) -> int:
-    if baseline is None:
-        return 0
-    if baseline not in names:
-        raise InvalidInputError(
-            f"`baseline` must be the name of a system, got {shorten(baseline)}.{suggest_name(baseline, names)} There "
-            f"are {join_names(names)}."
-        )
-    return names.index(baseline)

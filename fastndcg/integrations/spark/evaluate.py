@@ -22,8 +22,8 @@ from fastndcg.integrations.spark.columns import (
     read_scored,
     read_side,
 )
-from fastndcg.integrations.spark.errors import SCHEMA, raise_errors
 from fastndcg.integrations.spark.partitions import (
+    SCHEMA,
     PairsTask,
     PerQueryTask,
     Request,
@@ -32,7 +32,6 @@ from fastndcg.integrations.spark.partitions import (
 )
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
-from fastndcg.results.partial import PartialSums
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.streaming import Summary, check_streaming
 
@@ -124,7 +123,7 @@ def evaluate(
         plan = _plan_pairs(truth, predictions, names, request, layout)
     if per_query:
         return _map_queries(plan)
-    partial, _ = collect_parts(plan.data, plan.task)
+    partial, _ = add_up_parts(plan.data.mapInArrow(plan.task, SCHEMA).collect())
     partial = partial or request.add_up(np.empty((0, len(request.metrics))), {})
     if predictions is not None and not partial.counts.get("n_common"):
         refuse_disjoint()
@@ -154,16 +153,6 @@ def make_request(
             )
     n_bytes = MEMORY if memory is None else parse_memory(memory)
     return Request(parsed_metrics, parsed, n_bytes)
-
-
-def collect_parts(data: Any, task: Any) -> tuple[PartialSums | None, bytes | None]:
-    """Run a job and return the sums of all tasks with their largest values, None if there are no rows."""
-    rows = data.mapInArrow(task, SCHEMA).collect()
-    raise_errors(rows)
-    total = next(add_up_parts(rows), None)
-    if total is None or total.part is None:
-        return None, None
-    return PartialSums.from_bytes(total.part), total.largest
 
 
 def refuse_disjoint() -> NoReturn:

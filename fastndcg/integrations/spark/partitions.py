@@ -6,19 +6,21 @@ Objects here are pickled for the tasks by name, so executors import fastndcg.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg import errors
+from fastndcg.errors import FastndcgError, InvalidInputError, reworded, shorten
 from fastndcg.evaluation import Evaluator, evaluate_prepared, parse_request
 from fastndcg.inputs.dispatch import Options
 from fastndcg.inputs.table import Qrels, Run
-from fastndcg.integrations.spark.columns import SIDE, Scored
-from fastndcg.integrations.spark.errors import Part, name_rows, name_system, send_parts
+from fastndcg.integrations.spark.columns import SIDE, Scored, say
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
@@ -31,6 +33,36 @@ from fastndcg.streaming import COUNTS
 
 LIST_BYTES = 64 << 20  # of lists that are evaluated at a time
 ROW_SHARE = 4  # rows are evaluated at once if they take no more than this part of the memory
+SCHEMA = "part binary, largest binary, error string, message string"
+
+
+class Part(NamedTuple):
+    """A row of a task: sums and largest values as bytes, or the name of an error and its message."""
+
+    part: bytes | None = None
+    largest: bytes | None = None
+    error: str | None = None
+    message: str | None = None
+
+
+def send_parts(make_parts: Callable[[], Iterator[Part]]) -> Iterator[Any]:
+    """
+    Yield the parts of a task as Arrow batches, or the error that making them raised.
+
+    The driver raises the error with the same class and message. Spark would retry a task that fails.
+    """
+    try:
+        for part in make_parts():
+            yield _make_batch(part)
+    except FastndcgError as error:
+        yield _make_batch(Part(error=type(error).__name__, message=str(error.reword(say))))
+
+
+def _make_batch(part: Part) -> Any:
+    pyarrow = optional_import("pyarrow", "Spark", "spark")
+    kinds = [pyarrow.binary(), pyarrow.binary(), pyarrow.string(), pyarrow.string()]
+    arrays = [pyarrow.array([value], kind) for value, kind in zip(part, kinds, strict=True)]
+    return pyarrow.RecordBatch.from_arrays(arrays, names=list(Part._fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +163,15 @@ class ScoredTask:
     def _make_parts(self, batches: Iterator[Any]) -> Iterator[Part]:
         total: PartialSums | None = None
         for result in self.evaluate(batches):
-            partial = add_up_results(self.request, result)
-            total = partial if total is None else total + partial
+            part = add_up_results(self.request, result)
+            total = part if total is None else total + part
         if total is not None:
             yield Part(total.to_bytes())
 
     def _evaluate(self, table: Any, memory: int | None = None) -> Results:
         query = self.columns.names.get("query")
         queries = table.column(query) if self.columns.has_lists and query is not None else None
-        with name_rows(queries):
+        with reworded(partial(say, queries=queries)):
             evaluator = Evaluator(
                 table, self.request.metrics, columns=self.columns.names, convention=self.request.convention,
                 memory=memory, threads=count_cpus(), progress=False,
@@ -162,10 +194,10 @@ class ScoredTask:
             yield batch
 
 
-def add_up_results(request: Request, result: Results) -> PartialSums:
-    """Return the exact sums and the counts of results."""
-    counts = {"n_queries": len(result), **{name: getattr(result, name) for name in COUNTS}}
-    return request.add_up(result.values, counts)
+def add_up_results(request: Request, result: Results, **counts: int) -> PartialSums:
+    """Return the exact sums and the counts of results, with other counts."""
+    own = {"n_queries": len(result), **{name: getattr(result, name) for name in COUNTS}}
+    return request.add_up(result.values, own | counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +228,8 @@ class PairsTask:
         for results, n_judged in self._evaluate_all(batches):
             if self.baseline is None:
                 result = results[self.systems[0]]
-                counts = {"n_queries": len(result), **{name: getattr(result, name) for name in COUNTS}}
-                counts["n_common"] = n_judged - result.n_missing_in_run
-                yield Part(self.request.add_up(result.values, counts).to_bytes())
+                n_common = n_judged - result.n_missing_in_run
+                yield Part(add_up_results(self.request, result, n_common=n_common).to_bytes())
             else:
                 yield self._compare(results, n_judged, self.baseline)
 
@@ -227,10 +258,14 @@ class PairsTask:
         options = Options(threads=threads, is_part=True)
         results: dict[str, Results] = {}
         for system, part, names in zip(self.systems, selected[1:], self.names[1:], strict=True):
-            with name_system(system if self.baseline is not None else None):
+            with self._naming(system):
                 run = Run.from_frame(part, roles | {"rank" if "rank" in names else "score": "value"}, threads=threads)
                 results[system] = evaluate_prepared(qrels, run, request, options)
         yield results, len(qrels.queries)
+
+    def _naming(self, system: str) -> contextlib.AbstractContextManager[None]:
+        """Let errors begin with the name of a system, if there are several."""
+        return reworded(before=f"system {shorten(system)}: " if system and self.baseline is not None else "")
 
     def _compare(self, results: dict[str, Results], n_judged: int, baseline: int) -> Part:
         """Return the sums of all systems, and those of their differences from the baseline."""
@@ -252,10 +287,9 @@ class PairsTask:
     def _check(self, table: Any, side: int) -> None:
         """Raise an error for a null in a column of a side, and for equal places in its order."""
         what = "qrels" if side == 0 else "run"
-        system = self.systems[side - 1] if side > 0 and self.baseline is not None else None
         names = self.names[side]
         value = next((names[role] for role in ("label", "score", "rank") if role in names), "value")
-        with name_system(system):
+        with self._naming(self.systems[side - 1] if side else ""):
             for role in ("query", "document", "value", *["order"] * (self.has_order and side > 0)):
                 name = value if role == "value" else names[role]
                 queries = None if role == "query" else table.column("query")
@@ -283,21 +317,24 @@ class PerQueryTask:
             yield pyarrow.RecordBatch.from_pydict(columns)
 
 
-def add_up_parts(rows: Iterable[Any]) -> Iterator[Part]:
-    """Yield the sum of the rows of tasks, and their errors."""
+def add_up_parts(rows: Sequence[Any]) -> tuple[PartialSums | None, Array | None]:
+    """
+    Return the sum of the rows of all tasks and their largest values, None without rows.
+
+    Raise the error that a task sent. Of several errors, the first in the order of texts is raised.
+    """
+    sent = sorted((row["error"], row["message"]) for row in rows if row["error"] is not None)
+    if sent:
+        raise getattr(errors, sent[0][0], FastndcgError)(sent[0][1])
     total: PartialSums | None = None
     largest: Array | None = None
     for row in rows:
-        if row["error"] is not None:
-            yield Part(error=row["error"], message=row["message"])
-            continue
-        partial = PartialSums.from_bytes(bytes(row["part"]))
-        total = partial if total is None else total + partial
+        part = PartialSums.from_bytes(bytes(row["part"]))
+        total = part if total is None else total + part
         if row["largest"] is not None:
             sizes = np.frombuffer(bytes(row["largest"]), "<f8")
             largest = sizes if largest is None else np.maximum(largest, sizes)
-    if total is not None:
-        yield Part(total.to_bytes(), None if largest is None else largest.tobytes())
+    return total, largest
 
 
 def _group_batches(batches: Iterator[Any], most: int) -> Iterator[list[Any]]:

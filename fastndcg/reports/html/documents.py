@@ -21,8 +21,7 @@ from fastndcg.rankings.rankings import Rankings
 from fastndcg.reports.html.query_values import MetricValues
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
-from fastndcg.statistics.compared_inputs import ComparedInputs
-from fastndcg.statistics.comparison import Comparison
+from fastndcg.statistics.comparison import ComparedInputs, Comparison
 
 N_RANKS = 3  # the first ranks of both systems, which are listed even if they add nothing
 N_ROWS = 8  # documents of a query
