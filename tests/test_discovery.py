@@ -228,7 +228,7 @@ def test_completion_is_for_shells_only(monkeypatch):
     monkeypatch.delenv(completion.REQUESTED, raising=False)
     monkeypatch.setattr(completion, "optional_import", pytest.fail)
     completion.complete(None)
-    assert completion.list_metrics("AP,bpr") == ["AP,bpref"]
+    assert completion.find_completions("metrics", "AP,bpr") == ["AP,bpref"]
 
 
 def test_command_line_without_command_prints_help(capsys):

@@ -1,8 +1,8 @@
 """
 The command line: ``fastndcg evaluate``, ``compare``, ``fuse``, ``plot``, ``explain``, ``conventions`` and others.
 
-A module of this package has one or more commands. For each one a function named ``add_…`` declares the options, and
-sets the function that does the work.
+`commands` has a table of all commands, with the options of each from the table in `options`, and the function that does
+the work. `parser` makes the parsers, and `files.prepare` checks what commands have in common.
 
 The exit codes are the constants `SUCCESS`, `WRONG_USE` and `INTERRUPTED`. ``fastndcg --help`` lists them.
 """
@@ -20,26 +20,21 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from fastndcg import __version__
-from fastndcg.cli import options, output
+from fastndcg.cli import output
+from fastndcg.cli.commands import COMMANDS
 from fastndcg.cli.completion import SET_UP, complete
+from fastndcg.cli.files import find_mistake, prepare
+from fastndcg.cli.parser import WRONG_USE, finish, make_parser
 from fastndcg.errors import Choice, Column, FastndcgError, InvalidInputError, Option, Words, shorten
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.lazy_import import load
 
-COMMANDS = {
-    "evaluate": "evaluate", "evaluate-pairs": "evaluate_pairs", "compare": "compare", "plot": "compare", "gate": "gate",
-    "plan": "gate", "audit": "gate", "leaderboard": "leaderboard", "explain": "explain", "agreement": "explain",
-    "fuse": "fuse", "tune-fusion": "fuse", "metrics": "lists", "conventions": "lists", "warmup": "lists",
-}  # fmt: skip # each with its module
-
-OPTIONS = {  # for arguments that the command line writes in another way
+SPELLINGS = {  # for arguments that the command line writes in another way
     "train": "--train QRELS RUN RUN",
     "weights": "--weights NAME=W,NAME=W",
 }
 
 SUCCESS = 0
-WRONG_USE = options.WRONG_USE
 INTERRUPTED = 130  # 128 + SIGINT, which shells report for a command that Ctrl-C ended
 
 EPILOG = f"""\
@@ -82,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # escape characters that the terminal cannot show
     arguments = argparse.Namespace()
     try:
-        parser = _make_parser(sys.argv[1:] if argv is None else argv)
+        parser = make_parser(sys.argv[1:] if argv is None else argv, EPILOG)
         complete(parser)
         arguments = parser.parse_args(argv, arguments)
         for source in arguments.imports:
@@ -90,14 +85,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.command is None:
             output.write([parser.format_help()], None)
             return SUCCESS
-        options.finish(arguments)
-        return arguments.run(arguments) or SUCCESS
+        finish(arguments)
+        prepare(arguments)
+        module, function = COMMANDS[arguments.command].run.split(":")
+        return getattr(load(f"{__name__}.{module}"), function)(arguments) or SUCCESS
     except SystemExit as exit_request:  # argparse exits after --help, --version and errors
         return int(exit_request.code or 0)
     except KeyboardInterrupt:
         return INTERRUPTED
     except (FastndcgError, OSError, MemoryError) as error:
-        options.print_error(_find_mistake(arguments, error) or _error_message(error))
+        output.print_error(_find_mistake(arguments, error) or _error_message(error))
         return WRONG_USE
 
 
@@ -133,39 +130,10 @@ def load_plugin(source: str) -> None:
         raise InvalidInputError(f"--import {source}: {type(error).__name__}: {show_name(error)}") from error
 
 
-def _make_parser(argv: Sequence[str]) -> options.Parser:
-    """Return the parser of a command that the arguments begin with, else that of all commands."""
-    parser = options.Parser(
-        prog="fastndcg",
-        description="Compute ranking metrics such as nDCG, average precision, reciprocal rank, precision and recall.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"fastndcg {__version__}")
-    parser.add_argument(
-        "--import",
-        dest="imports",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="before the command, run a Python file or import a module that registers metrics; may be repeated",
-    )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    named = argv[0].replace("_", "-") if argv and "_ARGCOMPLETE" not in os.environ else ""
-    for command in [named] if named in COMMANDS else COMMANDS:  # one: the others take 20 ms to import
-        function = f"add_{command.replace('-', '_')}"
-        getattr(load(f"{__name__}.{COMMANDS[command]}"), function)(commands)
-    return parser
-
-
 def _find_mistake(arguments: argparse.Namespace, error: BaseException) -> str:
     """Return what is wrong with the files of a command that has failed, or an empty text if that is not known."""
-    if isinstance(error, MemoryError):
-        return ""
     with contextlib.suppress(Exception):  # the error itself is reported then
-        from fastndcg.cli.files import find_mistake
-
-        return find_mistake(arguments)
+        return "" if isinstance(error, MemoryError) else find_mistake(arguments)
     return ""
 
 
@@ -187,7 +155,7 @@ def _say(part: Any) -> Any:
         case Choice(field, values):
             return "--convention " + " or ".join(f"'NAME({field}={value})'" for value in values)
         case Option(name, value):
-            return OPTIONS.get(name) or f"--{name.replace('_', '-')} {_unquote(value)}"
+            return SPELLINGS.get(name) or f"--{name.replace('_', '-')} {_unquote(value)}"
     return part
 
 

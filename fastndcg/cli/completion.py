@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, get_args
 
 from fastndcg.errors import MissingPackageError
+from fastndcg.runtime.lazy_import import load
 from fastndcg.runtime.optional_packages import optional_import
 
 REQUESTED = "_ARGCOMPLETE"  # argcomplete's shell function sets this environment variable
@@ -17,8 +19,13 @@ shell completion:
   install argcomplete, then add to ~/.bashrc or ~/.zshrc:
   eval "$(register-python-argcomplete fastndcg)"
 """
-
-Completer = Callable[..., Iterable[str]]
+LISTS = {  # each with the module and the name of the registry
+    "every metric": ("fastndcg.metrics.families", "CATALOG"),
+    "conventions": ("fastndcg.named_conventions", "conventions"),
+    "fusion methods": ("fastndcg.fusion.catalog", "FUSION_METHODS"),
+    "normalisations": ("fastndcg.fusion.catalog", "NORMALIZATIONS"),
+    "fusion conventions": ("fastndcg.fusion.conventions", "fusion_conventions"),
+}
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
@@ -28,76 +35,50 @@ def complete(parser: argparse.ArgumentParser) -> None:
             optional_import("argcomplete", "shell completion", "completion").autocomplete(parser)
 
 
-def set_completer(action: argparse.Action, completer: Completer) -> None:
-    """Set the function that lists the values of an argument for a shell."""
-    action.completer = completer  # type: ignore[attr-defined]
+def set_completer(action: Any, kind: Any) -> None:
+    """Set what a shell completes an argument with: see `find_completions`."""
+    action.completer = partial(_complete, kind)
 
 
-def list_metrics(prefix: str, **context: Any) -> list[str]:
-    """
-    Return the names of metrics that continue a text, of which the names before the last comma stay.
-
-    >>> list_metrics("ndcg@10,bpr")
-    ['ndcg@10,bpref']
-    """
+def _complete(kind: Any, prefix: str, **context: Any) -> list[str]:
     del context
-    from fastndcg.metrics.families import records_of
-
-    before, comma, begun = prefix.rpartition(",")
-    names = dict.fromkeys(name for record in records_of("evaluate") for name in (record.name, *record.aliases))
-    return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
+    return find_completions(kind, prefix)
 
 
-def list_every_metric(prefix: str, **context: Any) -> list[str]:
-    """Return the names of metrics of all functions that continue a text."""
-    del context
-    from fastndcg.metrics.families import CATALOG
-
-    return [name for name in CATALOG if name.startswith(prefix)]
-
-
-def list_conventions(prefix: str, **context: Any) -> list[str]:
+def find_completions(kind: Any, text: str) -> list[str]:
     """
-    Return the names of conventions that continue a text.
+    Return the names that continue a text.
 
-    >>> list_conventions("trec_eval_9")
-    ['trec_eval_9', 'trec_eval_9_c']
-    """
-    del context
-    from fastndcg.named_conventions import conventions
+    Parameters
+    ----------
+    kind : str or type
+        "metrics", of which the names before the last comma stay, a key of `LISTS`, or a type of choices. Behind
+        ``norm=`` of a fusion method stand normalisations.
+    text : str
+        What has been written so far.
 
-    return [name for name in conventions if name.startswith(prefix)]
-
-
-def list_fusion_methods(prefix: str, **context: Any) -> list[str]:
-    """
-    Return the names of fusion methods that continue a text, and behind ``norm=`` those of normalisations.
-
-    >>> list_fusion_methods("rr"), list_fusion_methods("wsum(norm=z")
+    Examples
+    --------
+    >>> find_completions("metrics", "ndcg@10,bpr"), find_completions("conventions", "trec_eval_9")
+    (['ndcg@10,bpref'], ['trec_eval_9', 'trec_eval_9_c'])
+    >>> find_completions("fusion methods", "rr"), find_completions("fusion methods", "wsum(norm=z")
     (['rrf'], ['wsum(norm=z_score)'])
     """
-    del context
-    from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
-
-    method, mark, begun = prefix.rpartition("norm=")
-    if mark:
-        return [f"{method}{mark}{name})" for name in NORMALIZATIONS if name.startswith(begun)]
-    return [name for name in FUSION_METHODS if name.startswith(prefix)]
-
-
-def list_fusion_conventions(prefix: str, **context: Any) -> list[str]:
-    """
-    Return the names of fusion conventions that continue a text.
-
-    >>> list_fusion_conventions("we")
-    ['weaviate']
-    """
-    del context
-    from fastndcg.fusion.conventions import fusion_conventions
-
-    return [name for name in fusion_conventions if name.startswith(prefix)]
+    before, mark, begun, end = "", "", text, ""
+    if kind == "metrics":
+        before, mark, begun = text.rpartition(",")
+    elif kind == "fusion methods" and "norm=" in text:
+        kind, end = "normalisations", ")"
+        before, mark, begun = text.rpartition("norm=")
+    return [f"{before}{mark}{name}{end}" for name in _list_names(kind) if name.startswith(begun)]
 
 
-def list_choices(choices: Iterable[str]) -> Completer:
-    """Return a completer of fixed choices."""
-    return lambda prefix, **context: [choice for choice in choices if choice.startswith(prefix)]
+def _list_names(kind: Any) -> Iterable[str]:
+    if kind == "metrics":
+        records = load("fastndcg.metrics.families").records_of("evaluate")
+        return dict.fromkeys(name for record in records for name in (record.name, *record.aliases))
+    if kind in LISTS:
+        module, registry = LISTS[kind]
+        names: Iterable[str] = getattr(load(module), registry)
+        return names
+    return get_args(kind)

@@ -1,4 +1,4 @@
-"""``fastndcg evaluate``: the metrics of runs, computed from judgments."""
+"""``fastndcg evaluate`` and ``evaluate-pairs``: the metrics of runs, computed from judgments."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from fastndcg.cli.progress import show_progress, show_row_progress
 from fastndcg.cli.trec_eval import MetricRequest, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import parse_metrics
-from fastndcg.named_conventions import Convention, parse_convention
+from fastndcg.named_conventions import Convention
 from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import check_packages
-from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:
     from fastndcg.inputs.formats import Content
@@ -28,20 +27,6 @@ DEMO_RUNS = ("lambdarank.run", "pointwise.run")
 DEMO_NOTE = (
     "demo data: the test queries of LightGBM's ranking example (MIT); for yours: fastndcg evaluate QRELS RUN [RUN ...]"
 )
-DESCRIPTION = """\
-Compute metrics of one or more runs from relevance judgments.
-
-Files may be in the formats of TREC, MS MARCO or BEIR, JSON, CSV, Parquet, Arrow or Feather, compressed by gzip, bzip2
-or zstd, or - for standard input. Addresses such as s3://bucket/run.txt are read by fsspec. A Parquet or Arrow file that
-has queries, labels and scores needs no RUN. Without files, the demo data that comes with the package is evaluated.
-"""
-EXAMPLES = """\
-  fastndcg evaluate
-  fastndcg evaluate qrels.txt run.txt -m ndcg@10,map
-  fastndcg evaluate qrels.txt a.run b.run --convention trec_eval --per-query
-  fastndcg evaluate qrels.txt run.txt -m all_trec --convention trec_eval --format trec
-  fastndcg evaluate qrels.txt users.npy,items.npy -m ndcg@10,auc --exclude seen.txt
-"""
 
 
 class _Task(NamedTuple):
@@ -53,55 +38,12 @@ class _Task(NamedTuple):
     arguments: argparse.Namespace
 
 
-def add_evaluate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command with its options."""
-    parser = options.add_command(
-        commands, "evaluate", "QRELS RUN [RUN ...]", "compute metrics of runs from judgments", DESCRIPTION, EXAMPLES
-    )
-    options.add_help_all(parser, "embeddings, threads and memory, and those of trec_eval")
-    parser.add_argument("qrels", nargs="?", metavar="QRELS", help=options.QRELS)
-    parser.add_argument("runs", nargs="*", metavar="RUN", help=f"{options.RUN}, {options.EMBEDDINGS}")
-    numbers = parser.add_argument_group("what is computed")
-    options.add_metrics(
-        numbers,
-        "metrics, separated by commas, such as 'ndcg@10,P(rel=2)@5', or trec_eval's names, such as 'map', 'P.5,10' and "
-        "'all_trec'; may be repeated; `fastndcg metrics` lists all "
-        f"(default: {options.DEFAULT_METRICS})",
-    )
-    options.add_convention(numbers)
-    numbers.add_argument(
-        "--interval", action="store_true", help="print the 95 %% confidence interval of each mean in a table"
-    )
-    options.add_reading(parser)
-    options.add_duplicates(parser)
-    group = options.add_output(parser, tuple(formats.FORMATS))
-    group.add_argument("--per-query", action="store_true", help="also print the values of each query")
-    group = parser.add_argument_group("in CI")
-    options.add_floors(group)
-    group.add_argument(
-        "--save-baseline", metavar="FILE", help="also write the values of all queries of one run, for `fastndcg gate`"
-    )
-    options.add_embeddings(parser)
-    with parser.expert("threads and memory") as group:
-        options.add_threads(group)
-        group.add_argument(
-            "--memory",
-            metavar="SIZE",
-            help="limit the memory for a Parquet or Arrow file that has labels and scores, such as 500MB (default: "
-            "2GiB), or for scores of embeddings (default: 64MiB)",
-        )
-    with parser.expert("trec_eval's options") as group:
-        trec_eval.add_options(group)
-    parser.set_defaults(run=run)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Check the options, evaluate the runs, write the results, and return 1 if a mean is below its floor."""
-    convention = apply_options(parse_convention(arguments.convention), arguments)
+    convention = apply_options(arguments.convention, arguments)
     request = MetricRequest.parse(arguments.metrics or [options.DEFAULT_METRICS], convention)
     trec_options = TrecEvalOptions(arguments.relevance_level, arguments.n_documents)
     select_metrics(request.lines(trec_options), arguments.format)  # reports wrong metrics before any file is read
-    check_threads(arguments.threads)
     floors = options.read_floors(arguments.fail_under)
     _check_summary(arguments)
     _check_decisions(arguments, request)
@@ -113,8 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         with _open_files(arguments) as (qrels, runs):
             reports = _evaluate(qrels, runs, task)
-    note = DEMO_NOTE if arguments.qrels is None else ""
-    pieces = formats.FORMATS[arguments.format](reports, arguments.per_query, note)
+    note = [f"{DEMO_NOTE}\n"] if arguments.qrels is None and arguments.format == "table" else ()
+    pieces = chain(formats.FORMATS[arguments.format](reports, arguments.per_query), note)
     output.write(chain(pieces, _list_intervals(reports)) if arguments.interval else pieces, arguments.output)
     if arguments.save_baseline is not None:
         output.say_written(arguments.save_baseline)
@@ -144,7 +86,7 @@ def _check_floors(reports: Sequence[formats.Report], floors: Mapping[str, float]
                 value, what = report.results.confidence_interval(metric, level=0.9).low, "the 95 % lower bound"
             if not value >= floor:
                 is_below = True
-                options.print_line(f"fastndcg: {report.name}: {what} of {metric} is {value:.4f}, below {floor:g}")
+                output.print_line(f"fastndcg: {report.name}: {what} of {metric} is {value:.4f}, below {floor:g}")
     return int(is_below)
 
 
@@ -159,11 +101,8 @@ def _check_decisions(arguments: argparse.Namespace, request: MetricRequest) -> N
         name = str(parse_metrics(metric)[0])
         if name not in metrics:
             raise InvalidInputError(f"--fail-under must be of an evaluated metric, but is of {name}. Add it to -m.")
-    if arguments.save_baseline is None:
-        return
-    if len(arguments.runs) != 1:
+    if arguments.save_baseline is not None and len(arguments.runs) != 1:
         raise InvalidInputError(f"--save-baseline is of one run, not {len(arguments.runs)}. Name one run.")
-    output.check(arguments.save_baseline, [arguments.qrels, *arguments.runs], "--save-baseline")
 
 
 def _check_summary(arguments: argparse.Namespace) -> None:
@@ -184,7 +123,6 @@ def _check_files(arguments: argparse.Namespace, content: Content) -> None:
                 f"{names}. Give one or more runs, or name the columns by --columns query=NAME,label=NAME,score=NAME."
             )
         raise InvalidInputError("RUN is missing. Give one or more runs after QRELS, or no file for the demo data.")
-    files.check_embeddings(arguments, arguments.runs)
     has_embeddings = files.has_embeddings(arguments.runs)
     if arguments.memory is not None and not content.is_streamed and not has_embeddings:
         raise InvalidInputError(
@@ -193,7 +131,6 @@ def _check_files(arguments: argparse.Namespace, content: Content) -> None:
         )
     if arguments.max_documents is not None and has_embeddings:
         raise InvalidInputError("-M is for runs, but RUN is embeddings. Remove it, or take metrics with cutoffs.")
-    files.check(arguments, [arguments.qrels, *arguments.runs] if arguments.qrels else [], {"-o": arguments.output})
 
 
 def _look_for_scores(arguments: argparse.Namespace) -> Content:
@@ -298,3 +235,23 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
                 result.save(arguments.save_baseline, truth=judgments, predictions=path)
             reports.append(formats.Report(name, result, lines, tag or name, labels, not arguments.no_summary))
         return reports
+
+
+def run_pairs(arguments: argparse.Namespace) -> None:
+    """Evaluate each relevant document on its own, as link prediction does, and write the results."""
+    metrics = parse_metrics(arguments.metrics or options.PAIR_METRICS)
+    with show_progress(1 + 2 * len(arguments.runs)) as begin_step:
+        begin_step(f"reading {Path(arguments.qrels).name}")
+        from fastndcg.link_prediction import evaluate_pairs  # imports numpy, which --help and the checks do without
+
+        qrels = files.read_judgments(arguments.qrels, arguments)
+        selection = files.read_selection(arguments, arguments.runs)
+        reports = []
+        for name, predictions in files.read_runs(arguments, qrels, begin_step):
+            begin_step(f"evaluating {name}")
+            result = evaluate_pairs(
+                qrels, predictions, metrics, rows=arguments.rows, competitors=arguments.competitors,
+                convention=arguments.convention, threads=arguments.threads, **selection,
+            )  # fmt: skip
+            reports.append(formats.Report(name, result))
+    output.write(formats.FORMATS[arguments.format](reports, arguments.per_query), arguments.output)

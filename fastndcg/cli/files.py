@@ -5,31 +5,61 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastndcg.cli import output
-from fastndcg.cli.options import is_metric
+from fastndcg.cli.commands import COMMANDS, Command
+from fastndcg.cli.options import read_names
+from fastndcg.cli.parser import is_metric
 from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.named_conventions import parse_convention
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import check_packages
+from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:
     from fastndcg.inputs.duplicates import Duplicates
     from fastndcg.inputs.table import Qrels, Run
     from fastndcg.scoring.embeddings import Embeddings
 
+TARGETS = {"output": "-o", "html": "--html", "plot": "--plot", "fused": "--run", "save_baseline": "--save-baseline"}
 VECTOR_SUFFIXES = (".npy", ".safetensors")
 OPTIONS = ("query_ids", "document_ids", "exclude", "candidates")  # that only embeddings take
 
 
-def check(arguments: argparse.Namespace, inputs: Sequence[str], targets: dict[str, str | None]) -> None:
-    """
-    Raise for files that cannot be read or written as the command needs them, before any work is done.
+def prepare(arguments: argparse.Namespace) -> None:
+    """Raise for options and files that a command cannot take, before any work is done. Read names and convention."""
+    command = COMMANDS[arguments.command]
+    inputs = _list_inputs(arguments, command)
+    if hasattr(arguments, "similarity"):
+        _check_embeddings(arguments, inputs)
+    else:
+        _refuse_embeddings(arguments.command, inputs)
+    check_threads(getattr(arguments, "threads", None))
+    if getattr(arguments, "convention", None) is not None:
+        arguments.convention = parse_convention(arguments.convention)
+    if hasattr(arguments, "names"):
+        arguments.names = read_names(arguments)
+    _check_paths(arguments, inputs)
+    if command.package is not None:
+        check_packages(*command.package)
 
-    `targets` are the files to write, by their options.
-    """
-    check_standard_input(inputs)
+
+def _list_inputs(arguments: argparse.Namespace, command: Command) -> list[str]:
+    """Return the files that a command reads."""
+    given = [getattr(arguments, name) or () for name in command.inputs.split()]
+    return [path for one in given for path in ([one] if isinstance(one, str) else one)]
+
+
+def _check_paths(arguments: argparse.Namespace, inputs: Sequence[str]) -> None:
+    """Raise for files that cannot be read or written as the command needs them."""
+    if inputs.count("-") > 1:
+        raise InvalidInputError(
+            "- must name at most one file, because standard input can be read once. Give the path of the other file."
+        )
+    targets = {option: getattr(arguments, name, None) for name, option in TARGETS.items()}
     for option, target in targets.items():
         if target is not None:
             output.check(target, [path for run in inputs for path in list_files([run])], option)
@@ -42,20 +72,12 @@ def check(arguments: argparse.Namespace, inputs: Sequence[str], targets: dict[st
         check_packages("a report", "report")
 
 
-def check_standard_input(paths: Sequence[str]) -> None:
-    """Raise an error if ``-`` names more than one file."""
-    if paths.count("-") > 1:
-        raise InvalidInputError(
-            "- must name at most one file, because standard input can be read once. Give the path of the other file."
-        )
-
-
 def has_embeddings(runs: Sequence[str]) -> bool:
     """Return True if a run is a file of vectors."""
     return any(run.endswith(VECTOR_SUFFIXES) for run in runs)
 
 
-def refuse_embeddings(command: str, runs: Sequence[str]) -> None:
+def _refuse_embeddings(command: str, runs: Sequence[str]) -> None:
     """Raise for files of vectors, given to a command that reads ranked documents."""
     for run in runs:
         if has_embeddings([run]):
@@ -65,7 +87,7 @@ def refuse_embeddings(command: str, runs: Sequence[str]) -> None:
             )
 
 
-def check_embeddings(arguments: argparse.Namespace, runs: Sequence[str]) -> None:
+def _check_embeddings(arguments: argparse.Namespace, runs: Sequence[str]) -> None:
     """Raise if options for embeddings are given for runs of another kind, or files of vectors cannot be read."""
     names = [name for name in OPTIONS if getattr(arguments, name) is not None]
     names += [name for name, usual in (("similarity", "dot"), ("missing_truth", "raise"))
@@ -146,6 +168,18 @@ def read_predictions(path: str, judgments: Qrels | None, arguments: argparse.Nam
 
     are_texts = judgments.queries.are_texts, judgments.documents.are_texts
     return read_embeddings(path, arguments.similarity, IdFiles(arguments.query_ids, arguments.document_ids, are_texts))
+
+
+def read_runs(
+    arguments: argparse.Namespace, judgments: Qrels | None, begin_step: Callable[[str], None]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each run, and the run or its vectors."""
+    from fastndcg.inputs.formats import name_runs
+
+    names = getattr(arguments, "names", None) or name_runs(arguments.runs)
+    for name, path in zip(names, arguments.runs, strict=True):
+        begin_step(f"reading {Path(path).name}")
+        yield name, read_predictions(path, judgments, arguments)
 
 
 def read_selection(arguments: argparse.Namespace, runs: Sequence[str]) -> dict[str, Any]:

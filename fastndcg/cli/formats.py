@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastndcg import __version__
+from fastndcg.cli.output import render
 from fastndcg.errors import printable
-from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown
+from fastndcg.exports.exportable import PrintedTable, dump_json
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.trec_eval_lines import Line
 from fastndcg.results.notes import notes_on_systems
-from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.escapes import MOST_NOTED, csv_row, show_name
 
 if TYPE_CHECKING:
@@ -31,47 +32,19 @@ class Report(NamedTuple):
     summary: bool = True  # True to print the values over all queries
 
 
-def table(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:
+def _write_tables(form: str, reports: Sequence[Report], per_query: bool) -> Iterator[str]:
     """
-    Yield the lines of a table.
+    Yield tables as text, in Markdown or in LaTeX.
 
-    One run has one line for each metric, several runs have one line each. With `per_query` the values of each query
-    come first. `note` comes last.
+    As text, one run has one line for each metric. Several runs have one line each. With `per_query` the values of each
+    query come first.
     """
     if per_query:
-        yield _text(_list_queries(reports))
+        yield render(_list_queries(reports), form)
         if not reports[0].summary:
             return
         yield "\n"
-    yield f"{reports[0].results}\n" if len(reports) == 1 else _text(_list_runs(reports))
-    if note:
-        yield f"{note}\n"
-
-
-def markdown(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:
-    """Yield the tables of `table` in Markdown."""
-    yield from _convert(reports, per_query, note, format_markdown)
-
-
-def latex(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:
-    """Yield the tables of `table` in LaTeX."""
-    yield from _convert(reports, per_query, note, format_latex)
-
-
-def _convert(
-    reports: Sequence[Report], per_query: bool, note: str, convert: Callable[[PrintedTable], str]
-) -> Iterator[str]:
-    del note
-    if per_query:
-        yield convert(_list_queries(reports))
-        yield "\n"
-    yield convert(_list_runs(reports))
-
-
-def _text(printed: PrintedTable) -> str:
-    """Return the lines of a table, and its notes."""
-    lines = [*align_columns(printed.cells, sum(printed.left)), *printed.notes]
-    return "".join(f"{line}\n" for line in lines)
+    yield f"{reports[0].results}\n" if form == "table" and len(reports) == 1 else render(_list_runs(reports), form)
 
 
 def _list_runs(reports: Sequence[Report]) -> PrintedTable:
@@ -125,20 +98,20 @@ def _has_pairs(results: Results) -> bool:
     return isinstance(results, PairResults)
 
 
-def as_json(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:
+def as_json(reports: Sequence[Report], per_query: bool) -> Iterator[str]:
     """Yield one JSON object. A metric without a value is null."""
-    del note
     first = reports[0].results
     facts = {
         "metrics": [str(metric) for metric in first.metrics],
-        "runs": [_json_run(report, per_query) for report in reports],
+        "runs": [describe_run(report, per_query) for report in reports],
         "convention": {"name": first.convention.name, **first.convention.choices()},
         "version": __version__,
     }
     yield dump_json(facts)
 
 
-def _json_run(report: Report, per_query: bool) -> dict[str, Any]:
+def describe_run(report: Report, per_query: bool) -> dict[str, Any]:
+    """Return the facts about a run for JSON."""
     results = report.results
     names = [str(metric) for metric in results.metrics]
     run: dict[str, Any] = {"run": report.name, **results.summary_facts()}
@@ -154,9 +127,8 @@ def _json_run(report: Report, per_query: bool) -> dict[str, Any]:
     return run
 
 
-def as_csv(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:
+def as_csv(reports: Sequence[Report], per_query: bool) -> Iterator[str]:
     """Yield one row for each run, or one for each query of each run. A metric without a value is ``nan``."""
-    del note
     metrics = [str(metric) for metric in reports[0].results.metrics]
     if per_query:
         yield csv_row(["run", *_list_id_names(reports[0].results), *metrics])
@@ -178,13 +150,12 @@ def _n_undefined(results: Results) -> int:
     return int(missing.any(axis=1).sum())
 
 
-def trec(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:
+def trec(reports: Sequence[Report], per_query: bool) -> Iterator[str]:
     """
     Yield trec_eval's lines in trec_eval's order.
 
     With `per_query` the lines of each query come first, in the byte order of the query ids.
     """
-    del note
     for report in reports:
         results = report.results
         lines = sorted(report.lines or _default_lines(results.metrics), key=lambda line: line.order)
@@ -241,10 +212,8 @@ def _default_lines(metrics: Sequence[Metric]) -> list[Line]:
     return [Line(0, metric.trec_name if counts[metric.trec_name] == 1 else str(metric), metric) for metric in metrics]
 
 
-FORMATS: dict[str, Callable[[Sequence[Report], bool, str], Iterator[str]]] = {
-    "table": table,
-    "markdown": markdown,
-    "latex": latex,
+FORMATS: dict[str, Callable[[Sequence[Report], bool], Iterator[str]]] = {
+    **{form: partial(_write_tables, form) for form in ("table", "markdown", "latex")},
     "json": as_json,
     "csv": as_csv,
     "trec": trec,

@@ -5,64 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fastndcg.cli import completion, options, output
+from fastndcg.cli import output
 from fastndcg.errors import printable
-from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown
 from fastndcg.metrics.describe import list_facts, list_trec_names
 from fastndcg.metrics.families import AGGREGATES, CATALOG, Record
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import FIELDS, Convention, conventions, parse_convention
 from fastndcg.named_conventions.convention import short
-from fastndcg.results.text_table import align_columns
-from fastndcg.runtime.escapes import csv_row
-
-METRICS = """\
-List all metrics with their names in other programs, or describe one metric: its formula, parameters, range and source.
-"""
-METRICS_EXAMPLES = """\
-  fastndcg metrics
-  fastndcg metrics nDCG
-  fastndcg metrics recip_rank --format json
-"""
-CONVENTIONS = """\
-List the named conventions, show one of them, or list the choices in which two of them differ. A convention decides what
-a number means: how ties are ranked, which gains labels have, what a missing query counts.
-"""
-CONVENTIONS_EXAMPLES = """\
-  fastndcg conventions
-  fastndcg conventions lightgbm
-  fastndcg conventions lightgbm sklearn
-  fastndcg conventions 'lightgbm(ties=average)' --format json
-"""
-WARMUP = """\
-Build the machine code of all kernels and store it in the cache. A built wheel has it, and needs no warm-up. Elsewhere,
-run this when you build a container image, or before a server starts. It takes minutes, and a C compiler: `cc`, or
-`pip install ziglang`. Without one, Numba caches each kernel by itself.
-
-The cache belongs to the user: ~/.cache/fastndcg on Linux, ~/Library/Caches/fastndcg on macOS,
-%LOCALAPPDATA%\\fastndcg on Windows. Two environment variables change this command:
-  FASTNDCG_CACHE_DIR  another folder for the cache
-  FASTNDCG_QUIET=1    print no progress lines on standard error
-"""
-WARMUP_EXAMPLES = """\
-  fastndcg warmup
-  FASTNDCG_CACHE_DIR=/opt/fastndcg fastndcg warmup
-  fastndcg warmup --list
-  fastndcg warmup --clear
-"""
-
-
-def add_metrics(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command ``metrics`` with its options."""
-    parser = options.add_command(
-        commands, "metrics", "[METRIC]", "list the metrics, or describe one", METRICS, METRICS_EXAMPLES
-    )
-    action = parser.add_argument(
-        "name", nargs="?", metavar="METRIC", help="a metric by its name or an alias, such as nDCG or recip_rank"
-    )
-    completion.set_completer(action, completion.list_every_metric)
-    options.add_output(parser)
-    parser.set_defaults(run=run_metrics)
 
 
 def run_metrics(arguments: argparse.Namespace) -> None:
@@ -81,7 +30,7 @@ def run_metrics(arguments: argparse.Namespace) -> None:
         lines += [f"  {name:<12}  {printable(text)}\n" for name, text in list_facts(record)]
         output.write(lines, arguments.output)
     else:
-        _write(arguments, facts, rows, notes)
+        output.write_table(arguments, rows, notes, facts)
 
 
 def describe_metric(record: Record) -> dict[str, Any]:
@@ -120,24 +69,6 @@ def _list_metrics() -> tuple[list[list[str]], list[str]]:
     ]
 
 
-def add_conventions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command ``conventions`` with its options."""
-    parser = options.add_command(
-        commands, "conventions", "[A [B]]", "list the conventions, show one, or compare two", CONVENTIONS,
-        CONVENTIONS_EXAMPLES,
-    )  # fmt: skip
-    first = parser.add_argument(
-        "first", nargs="?", metavar="A", help="a convention, with other choices in brackets: 'lightgbm(ties=average)'"
-    )
-    second = parser.add_argument(
-        "second", nargs="?", metavar="B", help="a second convention; only the differences are shown"
-    )
-    for action in (first, second):
-        completion.set_completer(action, completion.list_conventions)
-    options.add_output(parser)
-    parser.set_defaults(run=run_conventions)
-
-
 def run_conventions(arguments: argparse.Namespace) -> None:
     """List, show or compare conventions."""
     selection = [parse_convention(text) for text in (arguments.first, arguments.second) if text is not None]
@@ -158,7 +89,7 @@ def run_conventions(arguments: argparse.Namespace) -> None:
         for name, convention in conventions.items():
             rows.append([name, " ".join(filter(None, (convention.peer, convention.versions))) or convention.source])
         notes = ["`fastndcg conventions lightgbm` shows one, `fastndcg conventions lightgbm sklearn` compares two"]
-    _write(arguments, facts, rows, notes)
+    output.write_table(arguments, rows, notes, facts)
 
 
 def describe_convention(convention: Convention) -> dict[str, Any]:
@@ -192,18 +123,6 @@ def _compare(first: Convention, second: Convention) -> list[list[str]]:
     return rows
 
 
-def add_warmup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command ``warmup``."""
-    parser = options.add_command(
-        commands, "warmup", "", "build all kernels, or clear the cache", WARMUP, WARMUP_EXAMPLES
-    )
-    choice = parser.add_mutually_exclusive_group()
-    choice.add_argument("--list", action="store_true", help="list each kernel and where its machine code comes from")
-    choice.add_argument("--clear", action="store_true", help="delete the machine code in the cache and stop")
-    options.add_output(parser)
-    parser.set_defaults(run=run_warmup)
-
-
 def run_warmup(arguments: argparse.Namespace) -> None:
     """Build the kernels and write the folder and the time, list them, or clear the cache."""
     if arguments.clear:
@@ -224,19 +143,5 @@ def run_warmup(arguments: argparse.Namespace) -> None:
     if arguments.format == "table":
         output.write((f"{': '.join(row)}\n" for row in rows), arguments.output)
     else:
-        _write(arguments, rows if arguments.list else dict(rows), [["what", "value"][: len(rows[0])], *rows], [])
-
-
-def _write(arguments: argparse.Namespace, facts: Any, rows: list[list[str]], notes: list[str]) -> None:
-    """Write facts as JSON, or rows below headings in the other formats."""
-    printed = PrintedTable(rows, [True] * len(rows[0]) if rows else [], notes)
-    if arguments.format == "json":
-        text = dump_json(facts)
-    elif arguments.format == "csv":
-        text = "".join(map(csv_row, rows))
-    elif arguments.format == "table":
-        lines = [line.rstrip() for line in align_columns(rows, len(rows[0]))] if rows else []
-        text = "".join(f"{line}\n" for line in [*lines, *notes])
-    else:
-        text = format_markdown(printed) if arguments.format == "markdown" else format_latex(printed)
-    output.write([text], arguments.output)
+        facts = rows if arguments.list else dict(rows)
+        output.write_table(arguments, [["what", "value"][: len(rows[0])], *rows], facts=facts)

@@ -1,37 +1,22 @@
-"""The parser of the command line, and arguments that several commands share, with one wording for each."""
+"""The options of the command line: each is declared once, in a table that commands pick from, and read in one place."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import math
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn, get_args
+from collections.abc import Sequence
+from typing import Any, NamedTuple, get_args
 
-from fastndcg.choices import (
-    AbsentTreatment,
-    DuplicateChoice,
-    DuplicateRanks,
-    FloorBy,
-    FusedDuplicateChoice,
-    MissingTruth,
-    Similarity,
-)
-from fastndcg.cli import completion
-from fastndcg.errors import InvalidInputError, UnknownMetricError, join_names, shorten, suggest_name
-from fastndcg.runtime.escapes import MOST_NOTED, show_name
-
-WRONG_USE = 2  # argparse's own exit code for wrong use
+from fastndcg import choices
+from fastndcg.errors import InvalidInputError, shorten
 
 DEFAULT_METRICS = "ndcg@10,map,mrr,p@5,recall@10"
-DEFAULT_METRIC = "ndcg@10"
+PAIR_METRICS = "mean_rank,mrr,hits_at@1,hits_at@10"
+AGREEMENT_METRICS = "tau_b,tau_ap,rbo"
 QRELS = "relevance judgments, one per line: query iteration document label"
 RUN = "a ranking, one document per line: query Q0 document rank score tag"
 EMBEDDINGS = "or vectors: USERS.npy,ITEMS.npy or MODEL.safetensors"
-
-TABLE_FORMATS = ("table", "markdown", "latex", "json", "csv")
+PLOTS = get_args(choices.PlotKind)
 SUFFIXES = {
     ".json": "json",
     ".csv": "csv",
@@ -41,6 +26,31 @@ SUFFIXES = {
 }  # and the format of such an output
 
 
+class Option(NamedTuple):
+    """
+    An option or a positional argument.
+
+    Attributes
+    ----------
+    flags : str
+        Its spellings, separated by blanks.
+    metavar : str or None
+        The name of its value in the help. None: it has no value, or fixed choices.
+    text : str
+        The help.
+    settings : dict
+        The other keywords of argparse.
+    completer : Any
+        What a shell completes it with: the name of a list of `completion`, or a type of choices.
+    """
+
+    flags: str
+    metavar: str | None
+    text: str
+    settings: dict[str, Any]
+    completer: Any = None
+
+
 class Columns(NamedTuple):
     """The names of columns by role: of the judgments, and of runs. None: usual names."""
 
@@ -48,204 +58,293 @@ class Columns(NamedTuple):
     predictions: dict[str, str] | None = None
 
 
-class Parser(argparse.ArgumentParser):
-    """
-    Parser that reports an error in one line, with a suggestion for a misspelt option.
-
-    ``--help`` leaves out the options that are declared inside `expert`, which ``--help-all`` shows.
-    """
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._expert_actions: list[argparse.Action] = []
-
-    @contextlib.contextmanager
-    def expert(self, title: str) -> Iterator[Any]:
-        """Yield a group of options that only ``--help-all`` shows."""
-        n_before = len(self._actions)
-        yield self.add_argument_group(title)
-        self._expert_actions += self._actions[n_before:]
-
-    def format_help(self) -> str:
-        """Return the help without the options of `expert`."""
-        texts = [action.help for action in self._expert_actions]
-        for action in self._expert_actions:
-            action.help = argparse.SUPPRESS
-        try:
-            return super().format_help()
-        finally:
-            for action, text in zip(self._expert_actions, texts, strict=True):
-                action.help = text
-
-    def format_whole_help(self) -> str:
-        """Return the help with all options."""
-        return super().format_help()
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return the arguments, or report the first one that is not known."""
-        arguments, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            command = getattr(arguments, "parser", self)
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{command.explain_unknown(unknown[0], arguments)}")
-        return arguments
-
-    def explain_unknown(self, word: str, arguments: argparse.Namespace) -> str:
-        """Return a suggestion for an argument that is not known, or an empty text."""
-        flag, equals, _ = word.partition("=")
-        if flag.startswith("-"):
-            flags = [flag for action in self._actions for flag in action.option_strings]
-            return f".{suggest_name(flag, flags)}" if suggest_name(flag, flags) else ""
-        metrics = getattr(arguments, "metrics", None)
-        if metrics and not equals and is_metric(word):
-            return f". For several metrics, write commas between them: -m {','.join(metrics)},{word}"
-        return ""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the message and exit."""
-        print_error(message)
-        sys.exit(WRONG_USE)
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Raise an error for an unknown choice that suggests the nearest known one."""
-        if action.choices is not None and value not in action.choices:
-            hint = suggest_name(value, action.choices)
-            if action.dest == "command" and os.path.isfile(value):
-                hint = f" It is a file: name a command first, such as fastndcg evaluate {value}."
-            hint = hint or f" Choose one of {join_names(list(action.choices))}."
-            raise argparse.ArgumentError(action, f"invalid choice: {shorten(value)}.{hint}")
+def _option(flags: str, metavar: str | None, text: str, completer: Any = None, **settings: Any) -> Option:
+    return Option(flags, metavar, text, settings, completer)
 
 
-class _HelpAll(argparse.Action):
-    """The option ``--help-all``."""
-
-    def __call__(self, parser: Any, *_: Any) -> None:
-        parser._print_message(parser.format_whole_help(), sys.stdout)
-        parser.exit()
+def _flag(flags: str, text: str, **settings: Any) -> Option:
+    return Option(flags, None, text, {"action": "store_true", **settings})
 
 
-def print_error(message: str) -> None:
-    """Print one line on standard error, unless standard error is closed."""
-    print_line(f"fastndcg: error: {show_name(' '.join(message.splitlines()), MOST_NOTED)}")
+def _choice(flags: str, values: Any, text: str, **settings: Any) -> Option:
+    """Return an option with the values of a type of `choices`."""
+    return Option(flags, None, text, {"choices": get_args(values), **settings})
 
 
-def print_line(line: str) -> None:
-    """Print a line on standard error, unless standard error is closed."""
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"{line}\n")
-            sys.stderr.flush()
+def _first(flags: str, values: Any, text: str) -> Option:
+    """Return an option with the values of a type of `choices`, of which the first is the usual one."""
+    return _choice(flags, values, f"{text} (default: {get_args(values)[0]})".strip(), default=get_args(values)[0])
 
 
-def is_metric(word: str) -> bool:
-    """Return True if a word is the text of a metric."""
-    from fastndcg.metrics.metric import parse_metric_list
-
-    try:
-        return bool(parse_metric_list(word))
-    except (InvalidInputError, UnknownMetricError):
-        return False
+def _metrics(text: str, default: str, end: str = "") -> Option:
+    text = f"metrics, separated by commas{text}; may be repeated{end} (default: {default})"
+    return _option("-m --metrics", "METRICS", text, "metrics", action="append")
 
 
-def add_command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    positionals: str,
-    summary: str,
-    description: str,
-    examples: str,
-) -> Any:
-    """Add a command and return its parser. The description and the examples keep their line breaks."""
-    parser = commands.add_parser(
-        name,
-        help=summary,
-        usage=f"fastndcg {name} {positionals} [OPTIONS]",
-        description=description,
-        epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(parser=parser)
-    return parser
+def _metric(text: str) -> Option:
+    text = f"{text} (default: ndcg@10)"
+    return _option("-m --metric --metrics", "METRIC", text, "metrics", default="ndcg@10")
 
 
-def add_help_all(parser: Any, what: str) -> None:
-    """Add the option ``--help-all``, which shows the options of `expert`: those for `what`."""
-    parser.add_argument("--help-all", action=_HelpAll, nargs=0, help=f"show all options, also those for {what}")
+def _columns(example: str, end: str = "") -> Option:
+    return _option(
+        "--columns", "ROLE=NAME,…",
+        f"names of columns of Parquet, Arrow, CSV and JSON files, such as {example}; roles are query, document, label, "
+        f"score, rank and subtopic{end} (default: usual names)", action="append",
+    )  # fmt: skip
 
 
-def add_metrics(parser: Any, text: str) -> None:
-    """Add the option ``-m``, which may be repeated."""
-    action = parser.add_argument("-m", "--metrics", action="append", metavar="METRICS", help=text)
-    completion.set_completer(action, completion.list_metrics)
+LEVEL = _option("--level", "X", "the confidence level (default: 0.95)", type=float, default=0.95)
+PER_QUERY = "also print the values of each query"
 
-
-def add_metric(parser: Any, text: str) -> None:
-    """Add the option ``-m`` of one metric."""
-    action = parser.add_argument("-m", "--metric", "--metrics", default=DEFAULT_METRIC, metavar="METRIC",
-                                 help=f"{text} (default: {DEFAULT_METRIC})")  # fmt: skip
-    completion.set_completer(action, completion.list_metrics)
-
-
-def add_convention(parser: Any) -> None:
-    """Add the option ``--convention``."""
-    action = parser.add_argument(
-        "--convention",
-        default="default",
-        metavar="NAME",
-        help="rules for ties, gains and missing queries, such as 'trec_eval', 'sklearn' or "
+# By the name that commands have for an option. A word in brackets tells options of one spelling apart.
+OPTIONS = {
+    "qrels": _option("qrels", "QRELS", QRELS),
+    "qrels (none)": _option("qrels", "QRELS", QRELS, nargs="?"),
+    "qrels (table)": _option("qrels", "TABLE|QRELS", "published means as CSV, or relevance judgments"),
+    "run": _option("runs", "RUN", f"{RUN}, {EMBEDDINGS}", nargs=1),
+    "runs": _option("runs", "RUN", f"{RUN}, {EMBEDDINGS}", nargs="+"),
+    "runs (none)": _option("runs", "RUN", f"{RUN}, {EMBEDDINGS}", nargs="*"),
+    "runs (compared)": _option("runs", "RUN", f"two or more; {RUN}, {EMBEDDINGS}", nargs="+"),
+    "runs (tuned)": _option("runs", "RUN", f"two or more; {RUN}", nargs="+"),
+    "runs (fused)": _option("runs", "RUN", RUN, nargs="*"),
+    "runs (two)": _option("runs", "RUN", RUN, nargs=2),
+    "query": _option("query", "QUERY", "the id of the query"),
+    "metric name": _option(
+        "name", "METRIC", "a metric by its name or an alias, such as nDCG or recip_rank", "every metric", nargs="?"
+    ),
+    "first": _option(
+        "first", "A", "a convention, with other choices in brackets: 'lightgbm(ties=average)'", "conventions", nargs="?"
+    ),
+    "second": _option("second", "B", "a second convention; only the differences are shown", "conventions", nargs="?"),
+    # what is computed
+    "metrics": _metrics(
+        ", such as 'ndcg@10,P(rel=2)@5', or trec_eval's names, such as 'map', 'P.5,10' and 'all_trec'", DEFAULT_METRICS,
+        "; `fastndcg metrics` lists all",
+    ),
+    "metrics (compared)": _metrics(", such as 'ndcg@10,P(rel=2)@5'", DEFAULT_METRICS),
+    "metrics (pairs)": _metrics(", such as 'mrr,hits_at@10'", PAIR_METRICS),
+    "metrics (agreement)": _metrics(", such as 'tau_b,rbo(p=0.9)@100'", AGREEMENT_METRICS),
+    "metrics (gate)": _metrics("", f"those of a saved baseline, else {DEFAULT_METRICS}"),
+    "metric (one)": _metric("one metric"),
+    "metric (tuned)": _metric("the metric to improve"),
+    "metric (ranked)": _metric("the metric"),
+    "metric (plan)": _option("-m --metric --metrics", "METRIC", "a metric of the files (default: the first)"),
+    "convention": _option(
+        "--convention", "NAME",
+        "rules for ties, gains and missing queries, such as 'trec_eval', 'sklearn' or "
         "'trec_eval(missing_in_run=zero)'; `fastndcg conventions` lists them (default: default)",
-    )
-    completion.set_completer(action, completion.list_conventions)
-
-
-def add_reading(parser: Any, *, has_qrels: bool = True) -> None:
-    """Add the options that say how files are read."""
-    group = parser.add_argument_group("how files are read")
-    example = "'query=member,label=stars'" if has_qrels else "'query=member,score=model'"
-    sides = "; 'qrels.ROLE=NAME' and 'run.ROLE=NAME' are of one side" if has_qrels else ""
-    group.add_argument(
-        "--columns",
-        action="append",
-        metavar="ROLE=NAME,…",
-        help=f"names of columns of Parquet, Arrow, CSV and JSON files, such as {example}; roles are query, document, "
-        f"label, score, rank and subtopic{sides} (default: usual names)",
-    )
-    if has_qrels:
-        group.add_argument(
-            "--qrels-format",
-            metavar="NAME",
-            help="the format of QRELS if it cannot be detected, such as 'trec_diversity' (query subtopic document "
-            "label)",
-        )
-    group.add_argument(
-        "--run-format",
-        metavar="NAME",
-        help="the format of each RUN if it cannot be detected, such as 'msmarco' (query document rank)",
-    )
-
-
-def add_duplicates(parser: Any, *, has_ranks: bool = True) -> None:
-    """Add the options on documents that a query of a run has again."""
-    group = parser.add_argument_group("chunks, and documents that a query of a RUN has again")
-    choices = get_args(DuplicateChoice) if has_ranks else get_args(FusedDuplicateChoice)
-    counted = ", or each row counted" if has_ranks else ""
-    group.add_argument(
-        "--duplicates",
-        choices=choices,
-        help="an error, the row that ranks first kept, the best score kept, their scores added up"
-        f"{counted} (default: raise)",
-    )
-    if has_ranks:
-        group.add_argument(
-            "--ranks",
-            choices=get_args(DuplicateRanks),
-            help="whether a dropped row leaves its rank empty, or later documents move up (default: kept)",
-        )
-        group.add_argument(
-            "--parents",
-            metavar="RULE|FILE",
-            help="RUN has chunks, which count for their documents: a rule such as 'before #' or 'before last _', or a "
-            "JSON file of {chunk: document}",
-        )
+        "conventions", default="default",
+    ),
+    "against": _option("--against", "NAME", "a second convention to compare with, such as 'sklearn'"),
+    "interval (means)": _flag("--interval", "print the 95 %% confidence interval of each mean in a table"),
+    "rows": _choice(
+        "--rows", choices.ResultRows, "what has a row: each pair, or each query, with the mean over its pairs "
+        "(default: pair)", default="pair",
+    ),
+    "competitors": _first(
+        "--competitors", choices.Competitors,
+        "the documents that a relevant one is ranked among: those that are not relevant, or all",
+    ),
+    "names": _option(
+        "--names", "NAMES", "names of the RUNs in their order, separated by commas; may be repeated (default: TREC's "
+        "sixth column where runs differ in it, else file names without suffixes)", action="append",
+    ),
+    "baseline": _option(
+        "--baseline", "NAME", "the run that the others are compared with, by its name or file (default: the first)"
+    ),
+    "segments": _option(
+        "--segments", "FILE", "compare by segment too; FILE has a query id and a segment on each line"
+    ),
+    "threads": _option("--threads", "N", "number of threads (default: one per available CPU)", type=int),
+    "memory": _option(
+        "--memory", "SIZE", "limit the memory for a Parquet or Arrow file that has labels and scores, such as 500MB "
+        "(default: 2GiB), or for scores of embeddings (default: 64MiB)",
+    ),
+    # how files are read
+    "columns": _columns("'query=member,label=stars'", "; 'qrels.ROLE=NAME' and 'run.ROLE=NAME' are of one side"),
+    "columns (runs)": _columns("'query=member,score=model'"),
+    "qrels-format": _option(
+        "--qrels-format", "NAME", "the format of QRELS if it cannot be detected, such as 'trec_diversity' (query "
+        "subtopic document label)",
+    ),
+    "run-format": _option(
+        "--run-format", "NAME",
+        "the format of each RUN if it cannot be detected, such as 'msmarco' (query document rank)",
+    ),
+    "duplicates": _choice(
+        "--duplicates", choices.DuplicateChoice, "an error, the row that ranks first kept, the best score kept, their "
+        "scores added up, or each row counted (default: raise)",
+    ),
+    "duplicates (fused)": _choice(
+        "--duplicates", choices.FusedDuplicateChoice, "an error, the row that ranks first kept, the best score kept, "
+        "their scores added up (default: raise)",
+    ),
+    "ranks": _choice(
+        "--ranks", choices.DuplicateRanks,
+        "whether a dropped row leaves its rank empty, or later documents move up (default: kept)",
+    ),
+    "parents": _option(
+        "--parents", "RULE|FILE", "RUN has chunks, which count for their documents: a rule such as 'before #' or "
+        "'before last _', or a JSON file of {chunk: document}",
+    ),
+    # embeddings
+    "similarity": _first("--similarity", choices.Similarity, "how vectors become scores"),
+    "query-ids": _option("--query-ids", "FILE", "the ids of queries, one per line (default: numbers from 0)"),
+    "document-ids": _option("--document-ids", "FILE", "the ids of documents, one per line (default: numbers from 0)"),
+    "exclude": _option(
+        "--exclude", "FILE", "documents that are not ranked, such as those seen in training, in the formats of QRELS"
+    ),
+    "candidates": _option(
+        "--candidates", "FILE", "the only documents that are ranked: ids, one per line, for all queries, or a file in "
+        "the formats of QRELS",
+    ),
+    "missing-truth": _first(
+        "--missing-truth", choices.MissingTruth,
+        "judged documents that are excluded, no candidates or without a vector: an error, skipped, or not retrieved",
+    ),
+    # output
+    "json": _flag("--json", "same as --format json"),
+    "json (plot)": _flag("--json", "same as --format json: the numbers of the picture, in place of it"),
+    "output": _option(
+        "-o --output", "FILE", "write to FILE; if an error occurs, an older FILE is kept as it is"
+    ),
+    "output (plot)": _option("-o --output", "FILE", "the picture's file, such as plot.png"),
+    "per-query": _flag("--per-query", PER_QUERY),
+    "per-query (rows)": _flag("--per-query", "also print the values of each row"),
+    "html": _option("--html", "FILE", "also write a report as one HTML page that works offline"),
+    "queries": _option(
+        "--queries", "FILE", "texts of the queries for the report; FILE has a query id, a tab and a text on each line"
+    ),
+    "documents": _flag("--documents", "the report also lists the documents of the queries won and lost most"),
+    "title": _option("--title", "TEXT", "the title of the report", default=""),
+    "kind": _first("--kind", choices.PlotKind, "the kind of plot"),
+    "system": _option("--system", "NAME", "the run that a histogram shows (default: the first run but the baseline)"),
+    # statistics
+    "test": _option(
+        "--test", "NAME", "the significance test: randomization, t, wilcoxon, sign, mcnemar, bootstrap or tukey "
+        "(default: randomization)", choices.TestName,
+    ),
+    "correction": _option(
+        "--correction", "NAME", "the correction for multiple tests: holm, bonferroni, bh or none (default: holm)",
+        choices.Correction,
+    ),
+    "family": _option(
+        "--family", "NAME",
+        "the tests that are corrected together: those of the table, or of each metric (default: table)",
+        choices.Family,
+    ),
+    "alternative": _option(
+        "--alternative", "NAME", "the alternative hypothesis: two-sided, greater or less (default: two-sided)",
+        choices.Alternative,
+    ),
+    "alternative (plan)": _first("--alternative", choices.Alternative, ""),
+    "interval": _option(
+        "--interval", "NAME",
+        "the confidence interval: auto, the method that holds for the values, t or percentile (default: auto)",
+        choices.IntervalMethod,
+    ),
+    "margin": _option(
+        "--margin", "X", "also test whether differences are within ±X (default: no such test)", type=float
+    ),
+    "level": LEVEL,
+    "level (compared)": _option("--level", "X", "the confidence level, such as 0.99 (default: 0.95)", type=float),
+    "replicates": _option("--replicates", "N", "(default: 10000)", type=int, default=10_000),
+    "replicates (compared)": _option(
+        "--replicates", "N", "replicates of the bootstrap and the randomization (default: 10000)", type=int
+    ),
+    "seed": _option("--seed", "N", "(default: 0)", type=int, default=0),
+    "seed (compared)": _option("--seed", "N", "the seed of the random numbers (default: 0)", type=int),
+    "seed (folds)": _option("--seed", "N", "the seed of the folds (default: 0)", type=int, default=0),
+    # decisions
+    "fail-under": _option(
+        "--fail-under", "METRIC=X", "fail, with exit code 1, if the mean of METRIC is below X; may be repeated",
+        action="append", default=[],
+    ),
+    "fail-by": _first(
+        "--fail-by", choices.FloorBy, "what must reach X: the mean, or the lower end of its one-sided interval"
+    ),
+    "save-baseline": _option(
+        "--save-baseline", "FILE", "also write the values of all queries of one run, for `fastndcg gate`"
+    ),
+    "baseline (gate)": _option(
+        "--baseline", "FILE", "the run that RUN replaces, or its results (--save-baseline)", required=True
+    ),
+    "margin (gate)": _option(
+        "--margin", "X", "the drop that is allowed: a number, a share of the baseline such as 2%%, or METRIC=X; may be "
+        "repeated (default: 0)", action="append", default=[],
+    ),
+    "sequential": _flag("--sequential", "bounds that hold however often queries are added and looked at"),
+    "clusters": _option("--clusters", "FILE", "FILE has a query id and a cluster on each line"),
+    "strata": _option("--strata", "FILE", "FILE has a query id and a stratum on each line"),
+    "weights": _option("--weights", "FILE", "FILE has a query id and a weight on each line"),
+    "difference": _option("--difference", "X", "the mean difference to detect", type=float),
+    "n": _option("-n", "N", "the number of queries", type=int),
+    "std": _option("--std", "X", "the standard deviation of the differences", type=float),
+    "from": _option("--from", "FILE[,FILE]", "results of one system, or of two", dest="source"),
+    "power": _option("--power", "X", "the power (default: 0.8)", type=float, default=0.8),
+    "clusters (plan)": _option("--clusters", "SIZE,R", "mean queries in a cluster, and correlation within it"),
+    "mean": _option("--mean", "X", "the mean of values that are 0 or 1", type=float, required=True),
+    "n (audit)": _option("-n --n", "N", "the number of queries", type=int, required=True),
+    "other": _option("--other", "X", "the mean of a second system on the same queries", type=float),
+    # fusion
+    "method": _option(
+        "--method", "TEXT", "the method with its parameters (default: rrf)", "fusion methods", default="rrf"
+    ),
+    "methods": _option(
+        "--method", "METHOD", "a method to tune, such as 'rrf' or 'wsum(norm=z_score)'; may be repeated (default: rrf, "
+        "wsum(norm=min_max) and wsum(norm=z_score))", "fusion methods", action="append",
+    ),
+    "weights (fused)": _option(
+        "--weights", "W,W", "the weight of each RUN in their order, or NAME=W,NAME=W (default: 1 each)"
+    ),
+    "depth": _option("--depth", "N", "how many documents of each RUN and query count (default: all)", type=int),
+    "absent": _choice(
+        "--absent", choices.AbsentTreatment,
+        "what a RUN gives to documents that it lacks (default: what the method's definition says)",
+    ),
+    "fusion-convention": _option(
+        "--fusion-convention", "NAME", "what a method's name means, such as 'weaviate' or 'default(queries=union)' "
+        "(default: default)", "fusion conventions", default="default",
+    ),
+    "train": _option(
+        "--train", "FILE", "judgments, and a run of each system in the order of the RUNs, for methods that learn, such "
+        "as mapfuse", nargs="+",
+    ),
+    "list (fusion)": _flag("--list", "list methods, normalisations and conventions", dest="lists"),
+    "top": _option("--top", "N", "write only the first N documents of each query", type=int),
+    "explain": _option(
+        "--explain", "QUERY", "in place of the run, print what each RUN gives to the first documents of QUERY (10, or "
+        "those of --top)",
+    ),
+    "tag": _option(
+        "--tag", "NAME", "the name of the system in the last column (default: fastndcg)", default="fastndcg"
+    ),
+    "plot": _option("--plot", "FILE", "also draw the metric against the weight, such as curve.png"),
+    "fused": _option("--run", "FILE", "also write the runs, fused by the best fusion", dest="fused"),
+    "folds": _option("--folds", "N", "the number of folds (default: 5)", type=int, default=5),
+    "repeats": _option("--repeats", "N", "how many times the queries are divided (default: 1)", type=int, default=1),
+    "clusters (folds)": _option(
+        "--clusters", "FILE", "queries that stay in one fold; FILE has a query id and a cluster on each line"
+    ),
+    # kernels
+    "list": _flag("--list", "list each kernel and where its machine code comes from"),
+    "clear": _flag("--clear", "delete the machine code in the cache and stop"),
+    # trec_eval's options
+    "q": _flag("-q", "same as --per-query", dest="per_query"),
+    "n (trec_eval)": _flag("-n", "print no lines over all queries", dest="no_summary"),
+    "c": _flag("-c", "score judged queries missing in a run as 0", dest="complete"),
+    "J": _flag("-J", "remove unjudged documents from the runs before ranking", dest="judged_only"),
+    "l": _option("-l", "LABEL", "the smallest relevant label (default: 1)", type=int, dest="relevance_level"),
+    "M": _option(
+        "-M", "N", "evaluate only the first N documents of each query; needs a convention with trec_eval's ties",
+        type=int, dest="max_documents",
+    ),
+    "N": _option(
+        "-N", "N", "the number of documents in the collection, for the measure utility", type=int, default=0,
+        dest="n_documents",
+    ),
+}  # fmt: skip
 
 
 def read_columns(texts: Sequence[str] | None) -> Columns:
@@ -271,65 +370,6 @@ def read_columns(texts: Sequence[str] | None) -> Columns:
     return Columns(sides["qrels"] or None, sides["run"] or None)
 
 
-def add_embeddings(parser: Any) -> None:
-    """Add the options for runs that are vectors of users and items."""
-    with parser.expert("embeddings, where RUN is USERS.npy,ITEMS.npy or MODEL.safetensors") as group:
-        group.add_argument(
-            "--similarity",
-            choices=get_args(Similarity),
-            default=get_args(Similarity)[0],
-            help="how vectors become scores (default: dot)",
-        )
-        for name, what in (("query", "queries"), ("document", "documents")):
-            group.add_argument(
-                f"--{name}-ids", metavar="FILE", help=f"the ids of {what}, one per line (default: numbers from 0)"
-            )
-        group.add_argument(
-            "--exclude", metavar="FILE", help="documents that are not ranked, such as those seen in training, in the "
-            "formats of QRELS",
-        )  # fmt: skip
-        group.add_argument(
-            "--candidates", metavar="FILE", help="the only documents that are ranked: ids, one per line, for all "
-            "queries, or a file in the formats of QRELS",
-        )  # fmt: skip
-        group.add_argument(
-            "--missing-truth",
-            choices=get_args(MissingTruth),
-            default=get_args(MissingTruth)[0],
-            help="judged documents that are excluded, no candidates or without a vector: an error, skipped, or not "
-            "retrieved (default: raise)",
-        )
-
-
-def add_fusing(parser: Any) -> None:
-    """Add the options that say how runs are fused, but for the method."""
-    parser.add_argument("--depth", type=int, metavar="N", help="how many documents of each RUN and query "
-                        "count (default: all)")  # fmt: skip
-    parser.add_argument(
-        "--absent",
-        choices=get_args(AbsentTreatment),
-        help="what a RUN gives to documents that it lacks (default: what the method's definition says)",
-    )
-    action = parser.add_argument(
-        "--fusion-convention",
-        default="default",
-        metavar="NAME",
-        help="what a method's name means, such as 'weaviate' or 'default(queries=union)' (default: default)",
-    )
-    completion.set_completer(action, completion.list_fusion_conventions)
-
-
-def add_names(parser: Any) -> None:
-    """Add the option ``--names``."""
-    parser.add_argument(
-        "--names",
-        action="append",
-        metavar="NAMES",
-        help="names of the RUNs in their order, separated by commas; may be repeated (default: TREC's sixth column "
-        "where runs differ in it, else file names without suffixes)",
-    )
-
-
 def read_names(arguments: argparse.Namespace) -> list[str]:
     """Return the names of ``--names``, none without the option. Raise an error if there is not one per run."""
     names = [name.strip() for text in arguments.names or () for name in text.split(",")]
@@ -339,39 +379,6 @@ def read_names(arguments: argparse.Namespace) -> list[str]:
             f"{shorten(', '.join(names))}. Separate the names by commas."
         )
     return names
-
-
-def add_output(parser: Any, formats: Sequence[str] = TABLE_FORMATS) -> Any:
-    """Add the options ``--format``, ``--json`` and ``-o``, and return their group."""
-    group = parser.add_argument_group("output")
-    usual = formats[0]
-    group.add_argument(
-        "--format", choices=formats, help=f"the output format (default: by the suffix of -o, and else {usual})"
-    )
-    if "json" in formats:
-        group.add_argument("--json", action="store_true", help="same as --format json")
-    group.add_argument(
-        "-o", "--output", metavar="FILE", help="write to FILE; if an error occurs, an older FILE is kept as it is"
-    )
-    parser.set_defaults(formats=tuple(formats))
-    return group
-
-
-def add_floors(group: Any) -> None:
-    """Add the options for the lowest means that are allowed."""
-    group.add_argument(
-        "--fail-under",
-        action="append",
-        default=[],
-        metavar="METRIC=X",
-        help="fail, with exit code 1, if the mean of METRIC is below X; may be repeated",
-    )
-    group.add_argument(
-        "--fail-by",
-        choices=get_args(FloorBy),
-        default=get_args(FloorBy)[0],
-        help="what must reach X: the mean, or the lower end of its one-sided interval (default: value)",
-    )
 
 
 def read_floors(texts: Sequence[str]) -> dict[str, float]:
@@ -393,22 +400,3 @@ def read_floors(texts: Sequence[str]) -> dict[str, float]:
                 f"--fail-under must be a metric and a number, such as 'ndcg@10=0.45', not {shorten(text)}. Correct it."
             )
     return floors
-
-
-def add_threads(group: Any) -> None:
-    """Add the option ``--threads``."""
-    group.add_argument("--threads", type=int, metavar="N", help="number of threads (default: one per available CPU)")
-
-
-def finish(arguments: argparse.Namespace) -> None:
-    """Read ``--columns``, and set the output format: the given one, else that of the suffix of the output."""
-    if hasattr(arguments, "columns"):
-        arguments.columns = read_columns(arguments.columns)
-    if getattr(arguments, "json", False):
-        if arguments.format not in (None, "json"):
-            raise InvalidInputError(f"--json and --format {arguments.format} are two formats. Leave one out.")
-        arguments.format = "json"
-    formats = getattr(arguments, "formats", ())
-    if formats and formats[0] != "trec" and arguments.format is None:  # writers of runs see more suffixes
-        suffix = os.path.splitext(arguments.output or "")[1].lower()
-        arguments.format = SUFFIXES[suffix] if SUFFIXES.get(suffix) in formats else formats[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import os
@@ -10,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastndcg.cli.options import print_line
 from fastndcg.errors import InvalidInputError
+from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown
+from fastndcg.results.text_table import text_table
 from fastndcg.runtime.atomic_write import write_whole
-from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.escapes import MOST_NOTED, csv_row, show_name
 from fastndcg.runtime.optional_packages import optional_import
 
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
@@ -80,9 +82,43 @@ def write_picture(figure: Any, ending: str, target: str, option: str) -> None:
     write_file([picture.getvalue()], target, option)
 
 
-def format_table(table: Any, form: str) -> str:
-    """Return a table or results as text, in one of the formats of tables."""
-    return f"{table}\n" if form == "table" else str(getattr(table, f"to_{form}")())
+def write_result(arguments: argparse.Namespace, result: Any) -> None:
+    """Write results or a table in the format that the arguments name."""
+    output = f"{result}\n" if arguments.format == "table" else getattr(result, f"to_{arguments.format}")()
+    write([output], arguments.output)
+
+
+def write_table(
+    arguments: argparse.Namespace, rows: Sequence[Sequence[str]], notes: Sequence[str] = (), facts: Any = None
+) -> None:
+    """Write rows below headings in the format that the arguments name, and `facts` as JSON."""
+    if arguments.format == "json":
+        text = dump_json(facts)
+    elif arguments.format == "csv":
+        text = "".join(map(csv_row, rows))
+    else:
+        text = render(PrintedTable(rows, [True] * len(rows[0]) if rows else [], notes), arguments.format)
+    write([text], arguments.output)
+
+
+def render(table: PrintedTable, form: str) -> str:
+    """Return a table as text, in Markdown or in LaTeX."""
+    if form == "table":
+        return f"{text_table(table.cells, table.left, table.notes)}\n"
+    return format_markdown(table) if form == "markdown" else format_latex(table)
+
+
+def print_error(message: str) -> None:
+    """Print one line on standard error, unless standard error is closed."""
+    print_line(f"fastndcg: error: {show_name(' '.join(message.splitlines()), MOST_NOTED)}")
+
+
+def print_line(line: str) -> None:
+    """Print a line on standard error, unless standard error is closed."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import Metric, parse_metric_list
@@ -25,27 +25,6 @@ class TrecEvalOptions(NamedTuple):
 
     relevance_level: int | None = None  # smallest relevant label
     n_documents: int = 0  # of the collection
-
-
-def add_options(group: Any) -> None:
-    """Add trec_eval's options to a group."""
-    group.add_argument("-q", dest="per_query", action="store_true", help="same as --per-query")
-    group.add_argument("-n", dest="no_summary", action="store_true", help="print no lines over all queries")
-    group.add_argument("-c", dest="complete", action="store_true", help="score judged queries missing in a run as 0")
-    group.add_argument(
-        "-J", dest="judged_only", action="store_true", help="remove unjudged documents from the runs before ranking"
-    )
-    group.add_argument(
-        "-l", dest="relevance_level", type=int, metavar="LABEL", help="the smallest relevant label (default: 1)"
-    )
-    group.add_argument(
-        "-M", dest="max_documents", type=int, metavar="N",
-        help="evaluate only the first N documents of each query; needs a convention with trec_eval's ties",
-    )  # fmt: skip
-    group.add_argument(
-        "-N", dest="n_documents", type=int, default=0, metavar="N",
-        help="the number of documents in the collection, for the measure utility",
-    )  # fmt: skip
 
 
 def apply_options(convention: Convention, arguments: argparse.Namespace) -> Convention:

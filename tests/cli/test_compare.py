@@ -167,6 +167,23 @@ class TestPlot:
         assert run("plot", *runs, "-m", "map", "--kind", kind, "-o", f"{kind}.svg")[0] == 0
         assert b"<svg" in (files / f"{kind}.svg").read_bytes()
 
+    def test_numbers_in_place_of_the_picture(self, runs, run, files, monkeypatch):
+        """`--json` and a suffix .json write what a picture shows, also without matplotlib."""
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        found = compared(runs, curves="ndcg")
+        forest, curve, histogram = (
+            json.loads(run("plot", *runs, "-m", "ndcg@10,map", "--kind", kind, "--json")[1])
+            for kind in ("forest", "curve", "histogram")
+        )
+        assert (forest["metric"], forest["baseline"]) == ("nDCG@10", "base")
+        assert [row["difference"] for row in forest["numbers"]] == [None, found.rows[1].difference]
+        assert [point["mean"] for point in curve["numbers"]] == [point.mean for point in found.curves]
+        differences = dict(zip(found.query_ids, found.differences("other", "ndcg@10"), strict=True))
+        assert histogram["numbers"] == {"system": "other", "differences": differences}
+        assert run("plot", *runs, "-m", "ndcg@10,map", "-o", "forest.json")[0] == 0
+        assert json.loads((files / "forest.json").read_text()) == forest
+        assert "Add -o plot.png, or --json for its numbers" in run("plot", *runs)[2]
+
     def test_bad_input(self, runs, run):
         pytest.importorskip("matplotlib", reason="plots are matplotlib's")
         code, _, err = run("plot", *runs, "-o", "x.docx")

@@ -308,3 +308,12 @@ def test_help_has_the_usual_options_and_help_all_all(run):
         assert name in whole
     titles = [line for line in whole.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles[-2:] == ["trec_eval's options:", "examples:"]
+
+
+def test_format_json_output_and_columns_are_alike_in_every_command(run):
+    """Each command has `--format`, `--json` and `-o`, and `--columns` if it reads judgments or runs."""
+    for name, command in COMMANDS.items():
+        out = run(name, "--help")[1]
+        assert all(f"  {flag}" in out for flag in ("--format", "--json", "-o FILE"))
+        assert ("  --columns" in out) == bool(command.inputs)
+        assert "json" in command.formats

@@ -110,6 +110,8 @@ def test_plan_and_audit(files, capsys):
     assert cli.main(["audit", "--mean", "1", "-n", "10", "--other", "0.7"]) == 0
     assert capsys.readouterr().out == f"{fn.audit(1.0, 10, other=0.7)}\n"
     assert cli.main(["plan", "-n", "50", "--std", "0.2", "--clusters", "x"]) == 2
+    assert cli.main(["plan", "-n", "50", "--std", "0.2", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.split(",")[:2] == list(fn.plan(n=50, from_=0.2)._asdict())[:2]
 
 
 def test_workflow_of_the_guide(files, tmp_path):

@@ -1,0 +1,176 @@
+"""The parser of the command line, made from the tables of commands and options."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from fastndcg import __version__
+from fastndcg.cli import completion, output
+from fastndcg.cli.commands import COMMANDS, Command
+from fastndcg.cli.options import OPTIONS, SUFFIXES, read_columns
+from fastndcg.errors import InvalidInputError, UnknownMetricError, join_names, shorten, suggest_name
+
+WRONG_USE = 2  # argparse's own exit code for wrong use
+
+
+class Parser(argparse.ArgumentParser):
+    """
+    Parser that reports an error in one line, with a suggestion for a misspelt option.
+
+    ``--help`` leaves out the options of `expert_actions`, which ``--help-all`` shows.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        self.expert_actions: list[argparse.Action] = []
+
+    def format_help(self) -> str:
+        """Return the help without the options for experts."""
+        texts = [action.help for action in self.expert_actions]
+        for action in self.expert_actions:
+            action.help = argparse.SUPPRESS
+        try:
+            return super().format_help()
+        finally:
+            for action, text in zip(self.expert_actions, texts, strict=True):
+                action.help = text
+
+    def format_whole_help(self) -> str:
+        """Return the help with all options."""
+        return super().format_help()
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the arguments, or report the first one that is not known."""
+        arguments, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            command = getattr(arguments, "parser", self)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{command.explain_unknown(unknown[0], arguments)}")
+        return arguments
+
+    def explain_unknown(self, word: str, arguments: argparse.Namespace) -> str:
+        """Return a suggestion for an argument that is not known, or an empty text."""
+        flag, equals, _ = word.partition("=")
+        if flag.startswith("-"):
+            flags = [flag for action in self._actions for flag in action.option_strings]
+            return f".{suggest_name(flag, flags)}" if suggest_name(flag, flags) else ""
+        metrics = getattr(arguments, "metrics", None)
+        if metrics and not equals and is_metric(word):
+            return f". For several metrics, write commas between them: -m {','.join(metrics)},{word}"
+        return ""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and exit."""
+        output.print_error(message)
+        sys.exit(WRONG_USE)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise an error for an unknown choice that suggests the nearest known one."""
+        if action.choices is not None and value not in action.choices:
+            hint = suggest_name(value, action.choices)
+            if action.dest == "command" and os.path.isfile(value):
+                hint = f" It is a file: name a command first, such as fastndcg evaluate {value}."
+            hint = hint or f" Choose one of {join_names(list(action.choices))}."
+            raise argparse.ArgumentError(action, f"invalid choice: {shorten(value)}.{hint}")
+
+
+class _HelpAll(argparse.Action):
+    """The option ``--help-all``."""
+
+    def __call__(self, parser: Any, *_: Any) -> None:
+        parser._print_message(parser.format_whole_help(), sys.stdout)
+        parser.exit()
+
+
+def is_metric(word: str) -> bool:
+    """Return True if a word is the text of a metric."""
+    from fastndcg.metrics.metric import parse_metric_list
+
+    try:
+        return bool(parse_metric_list(word))
+    except (InvalidInputError, UnknownMetricError):
+        return False
+
+
+def make_parser(argv: Sequence[str], epilog: str) -> Parser:
+    """Return the parser of a command that the arguments begin with, else that of all commands."""
+    parser = Parser(
+        prog="fastndcg",
+        description="Compute ranking metrics such as nDCG, average precision, reciprocal rank, precision and recall.",
+        epilog=epilog,
+    )
+    parser.add_argument("--version", action="version", version=f"fastndcg {__version__}")
+    parser.add_argument(
+        "--import",
+        dest="imports",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="before the command, run a Python file or import a module that registers metrics; may be repeated",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    named = argv[0].replace("_", "-") if argv and completion.REQUESTED not in os.environ else ""
+    for name in [named] if named in COMMANDS else COMMANDS:  # one: all of them take some milliseconds
+        _add_command(commands, name, COMMANDS[name])
+    return parser
+
+
+def _add_command(commands: Any, name: str, command: Command) -> None:
+    """Add the parser of a command, with its options by group. Descriptions and examples keep their line breaks."""
+    parser = commands.add_parser(
+        name,
+        help=command.summary,
+        usage=f"fastndcg {name} {command.positionals} [OPTIONS]",
+        description=command.description,
+        epilog=f"examples:\n{command.examples}",
+    )
+    parser.set_defaults(parser=parser, **command.defaults)
+    if command.experts:
+        text = f"show all options, also those for {command.experts}"
+        parser.add_argument("--help-all", action=_HelpAll, nargs=0, help=text)
+    for title, names in command.groups.items():
+        _add_options(parser.add_argument_group(title) if title else parser, names, command)
+    n_usual = len(parser._actions)
+    for title, names in command.expert_groups.items():
+        _add_options(parser.add_argument_group(title), names, command)
+    parser.expert_actions = parser._actions[n_usual:]
+
+
+def _add_options(group: Any, names: str, command: Command) -> None:
+    """Add options that a text names, with commas between them. One of those with | between them can be given."""
+    for part in names.split(","):
+        alternatives = part.strip().removesuffix("!").split("|")
+        place = group
+        if len(alternatives) > 1:
+            place = group.add_mutually_exclusive_group(required=part.endswith("!"))
+        for name in alternatives:
+            if name == "format":
+                what = "format of the picture" if command.draws else "output format"
+                usual = "" if command.draws else f", and else {command.formats[0]}"
+                place.add_argument(
+                    "--format", choices=command.formats, help=f"the {what} (default: by the suffix of -o{usual})"
+                )
+                continue
+            option = OPTIONS[name]
+            metavar = {} if option.metavar is None else {"metavar": option.metavar}
+            action = place.add_argument(*option.flags.split(), help=option.text, **metavar, **option.settings)
+            if option.completer is not None:
+                completion.set_completer(action, option.completer)
+
+
+def finish(arguments: argparse.Namespace) -> None:
+    """Read ``--columns``, and set the output format: the given one, else that of the suffix of the output."""
+    if hasattr(arguments, "columns"):
+        arguments.columns = read_columns(arguments.columns)
+    if getattr(arguments, "json", False):
+        if arguments.format not in (None, "json"):
+            raise InvalidInputError(f"--json and --format {arguments.format} are two formats. Leave one out.")
+        arguments.format = "json"
+    command = COMMANDS[arguments.command]
+    if command.formats and not command.writes_run and arguments.format is None:  # writers of runs see more suffixes
+        suffix = os.path.splitext(arguments.output or "")[1].lower()
+        usual = None if command.draws else command.formats[0]
+        arguments.format = SUFFIXES[suffix] if SUFFIXES.get(suffix) in command.formats else usual
