@@ -30,8 +30,8 @@ from fastndcg.fusion.conventions import FusionConvention as FusionConvention
 from fastndcg.fusion.conventions import fusion_conventions as fusion_conventions
 from fastndcg.fusion.fuse import FusedRun as FusedRun
 from fastndcg.fusion.fuse import fuse as fuse
+from fastndcg.fusion.tuning.result import FusionCurve as FusionCurve
 from fastndcg.fusion.tuning.result import TunedFusion as TunedFusion
-from fastndcg.fusion.tuning.step_function import FusionCurve as FusionCurve
 from fastndcg.fusion.tuning.tune import tune_fusion as tune_fusion
 from fastndcg.inputs.diversity import DiversityQrels as DiversityQrels
 from fastndcg.inputs.formats import read_qrels as read_qrels

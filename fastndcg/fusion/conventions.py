@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -157,16 +158,10 @@ class FusionConventions(Registry[FusionConvention]):
     WHAT = "fusion convention"
 
 
-def parse_fusion_convention(convention: str | FusionConvention) -> FusionConvention:
-    """
-    Read a fusion convention's text: a name, or a name with other choices.
-
-    >>> parse_fusion_convention("ranx(queries=union)").queries
-    'union'
-    """
-    return parse_named(convention, FusionConvention, "fusion_convention", "Give `depth`")
-
-
+# reads a fusion convention's text: a name, or a name with other choices
+parse_fusion_convention = functools.partial(
+    parse_named, kind=FusionConvention, argument="fusion_convention", remedy="Give `depth`"
+)
 _ENGINE: dict[str, Any] = {"queries": "union", "ties": "input", "fused_ties": "input"}
 fusion_conventions = FusionConventions(
     FusionConvention("default", source="the definitions in the literature that the catalogue names"),

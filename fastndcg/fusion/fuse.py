@@ -285,16 +285,17 @@ def make_run(joined: JoinedRuns, fused: Array, ties: str, method: FusionMethod |
     ordered = np.empty(len(fused))
     scores = read_only(fused)
     ids = joined.row_documents
-    if ties != "last_score" and TIES[ties].choose(input=False, id=True):
-        sort = kernels.order_by_ids if ids.are_texts else kernels.order_by_numbers
-        keys = ids.ids if ids.are_texts else read_only(ids.order_numbers())
-        option = TIES[ties].falls
-    else:
-        sort = kernels.order_by_keys
-        keys = read_only(_find_last_scores(joined) if ties == "last_score" else np.empty(0))
-        option = len(keys) > 0
+    sort = kernels.order_by_numbers
+    keys: Any = np.empty(0, "i8")
+    falls = ties == "last_score" or TIES[ties].falls
+    if ties == "last_score":
+        keys = _number_last_scores(joined)
+    elif TIES[ties].choose(input=False, id=True):
+        sort = kernels.order_by_ids if ids.are_texts else sort
+        keys = ids.ids if ids.are_texts else ids.order_numbers()
+    keys = keys if sort is kernels.order_by_ids else read_only(keys)
     joined.run_on_queries(
-        lambda first, stop: sort(scores, keys, joined.document_rows, option, joined.offsets, first, stop, rows, ordered)
+        lambda first, stop: sort(scores, keys, joined.document_rows, falls, joined.offsets, first, stop, rows, ordered)
     )
     groups = Groups(joined.offsets, None, joined.offsets[:-1])
     run = FusedRun.__new__(FusedRun)
@@ -303,9 +304,11 @@ def make_run(joined: JoinedRuns, fused: Array, ties: str, method: FusionMethod |
     return run, rows
 
 
-def _find_last_scores(joined: JoinedRuns) -> Array:
-    """Return the score of each document in the last run that has it."""
+def _number_last_scores(joined: JoinedRuns) -> Array:
+    """Return numbers in the order of the score of each row's document in the last run that has it."""
     keys = np.full(joined.n_documents, np.nan)
     for row in joined.scores:
         keys = np.where(np.isnan(row), keys, row)
-    return keys
+    numbers = np.zeros(len(joined.row_documents), "i8")
+    numbers[joined.document_rows] = np.unique(keys, return_inverse=True)[1]
+    return numbers

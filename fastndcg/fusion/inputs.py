@@ -53,6 +53,18 @@ def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
     return NamedRuns(tuple(names), tables)
 
 
+def read_judgments(judgments: Any, options: Options, argument: str) -> Qrels:
+    """Read judgments with ids."""
+    form = find_form(judgments, "truth")
+    qrels = None if form is None else form.read(judgments, options)
+    if not isinstance(qrels, Qrels):
+        raise InvalidTypeError(
+            f"`{argument}` must be judgments with ids, such as {{query: {{document: label}}}}, not "
+            f"{type(judgments).__name__}. Pass a path, a dict, a frame or Qrels"
+        )
+    return qrels
+
+
 def pair_names(runs: Any, argument: str) -> list[tuple[Any, Any]]:
     """Return each run with its name."""
     if isinstance(runs, Mapping):

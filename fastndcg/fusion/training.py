@@ -10,10 +10,9 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.fusion.conventions import FusionConvention
-from fastndcg.fusion.inputs import NamedRuns, are_unnamed, read_runs
+from fastndcg.fusion.inputs import NamedRuns, are_unnamed, read_judgments, read_runs
 from fastndcg.fusion.joined_runs import add_up, rank_run
 from fastndcg.inputs.diversity import DiversityQrels
-from fastndcg.inputs.forms import find_form
 from fastndcg.inputs.join import QRELS_AND_RUN, find_queries, match_documents
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.table import Qrels, Run
@@ -159,12 +158,9 @@ def _read_training(train: Any, options: Options) -> tuple[Qrels, NamedRuns]:
     """Read (qrels, runs)."""
     if not isinstance(train, tuple | list) or len(train) != 2:
         raise InvalidTypeError(f"`train` must be (qrels, runs), not {shorten(train)}")
-    form = find_form(train[0], "truth")
-    qrels = form.read(train[0], options) if form is not None else train[0]
-    if not isinstance(qrels, Qrels) or isinstance(qrels, DiversityQrels):
-        raise InvalidTypeError(
-            f"`train` must begin with judgments that have ids, such as Qrels or a path, not {type(train[0]).__name__}"
-        )
+    qrels = read_judgments(train[0], options, "train[0]")
+    if isinstance(qrels, DiversityQrels):
+        raise InvalidTypeError("`train[0]` must have a label for each document, not for each subtopic. Pass Qrels")
     return qrels, read_runs(train[1], options, "train[1]")
 
 

@@ -24,7 +24,7 @@ BOOTSTRAP = 0
 SIGNS = 1
 ORDERS = 2
 
-MASK = 2**64 - 1  # keeps the low 64 bits of a Python integer
+STEP = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
 
 FillWeights = Callable[[int, Array], None]  # takes the first replicate and the weights to fill
 
@@ -88,15 +88,30 @@ def make_key(seed: int, purpose: int) -> np.uint64:
     >>> int(make_key(0, 0)) == int(make_key(0, 0)) != int(make_key(0, 1))
     True
     """
-    return np.uint64(_splitmix64(_splitmix64(seed) + purpose))
+    hashed = _splitmix64(np.array([seed % 2**64], "u8"))
+    return np.uint64(_splitmix64(hashed + np.uint64(purpose))[0])
 
 
-def _splitmix64(number: int) -> int:
-    """Return the SplitMix64 hash of a number, equal to kernels/statistics/random.py."""
-    z = (number + 0x9E3779B97F4A7C15) & MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return z ^ (z >> 31)
+def draw_numbers(seed: int, purpose: int, n: int) -> Array:
+    """
+    Return n random whole numbers that depend on the seed and the purpose alone, the same on any machine.
+
+    They are those of SplitMix64: NumPy's generators may draw other numbers in
+    another version.
+
+    >>> (draw_numbers(0, 0, 2) == draw_numbers(0, 0, 3)[:2]).tolist()
+    [True, True]
+    """
+    return _splitmix64(make_key(seed, purpose) + np.arange(n, dtype="u8") * STEP)
+
+
+def _splitmix64(numbers: Array) -> Array:
+    """Return the SplitMix64 hash of each number, uint64, equal to kernels/statistics/random.py."""
+    z = numbers + STEP
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    hashes: Array = z ^ (z >> np.uint64(31))
+    return hashes
 
 
 def _sum_replicates(rows: Array, settings: Settings, make_fill: Callable[[], FillWeights]) -> Array:

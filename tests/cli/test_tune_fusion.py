@@ -39,7 +39,7 @@ def test_writes_the_fused_run_and_other_formats(files, tmp_path, capsys):
     assert main(["tune-fusion", *files, *arguments, "--clusters", str(clusters)]) == 0
     groups = {f"q{q}": f"user{q % 10}" for q in range(30)}
     tuned = fn.tune_fusion(files[0], files[1:], "ndcg@5", [METHOD], clusters=groups)
-    assert json.loads(capsys.readouterr().out)[1]["gain"] == tuned.rows[1].gain
+    assert json.loads(capsys.readouterr().out)[1]["difference"] == tuned.rows[1].difference
     assert fn.read_run(fused).to_dict() == tuned.apply(files[1:]).to_dict()
 
 

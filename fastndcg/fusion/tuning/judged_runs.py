@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,7 @@ from fastndcg.engine.apply import apply_convention
 from fastndcg.engine.plan import make_plan
 from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.fusion.joined_runs import add_up, replace_scores
-from fastndcg.inputs.join import Joined, tie_keys
-from fastndcg.inputs.join import join as join_tables
+from fastndcg.inputs.join import join, tie_keys
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import find_denominators
@@ -90,8 +88,7 @@ def judge_runs(qrels: Qrels, documents: Run, metric: Metric, convention: Convent
     """Join the documents of all runs, whose scores are ignored, with the judgments. The convention is for ids."""
     _check_metric(metric, convention)
     rows = np.arange(len(documents), dtype="f8")
-    joined: Any = join_tables(qrels, replace_scores(documents, rows), convention, threads)
-    joined = joined if isinstance(joined, Joined) else Joined(joined)
+    joined = join(qrels, replace_scores(documents, rows), convention, threads)
     rankings = joined.rankings
     if TIES[convention.ties].orders == "id":
         keys = tie_keys(

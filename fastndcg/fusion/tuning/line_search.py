@@ -1,8 +1,10 @@
-"""The exact line search: evaluate every ranking that the weights of two score lists can give."""
+"""The exact line search: the metric as a step function of the weight of two score lists, with every step."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +16,10 @@ from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.errors import Choice, UndefinedMetricError
 from fastndcg.fusion.joined_runs import add_up
 from fastndcg.fusion.tuning.judged_runs import JudgedRuns
-from fastndcg.fusion.tuning.step_function import StepFunction, join_steps
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import find_kernel_place
+from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.validation import Array, read_only
@@ -29,6 +32,98 @@ N_HITS = 1 << 20
 SPAN_DOCUMENTS = 1 << 18
 LOWEST = 5e-324  # a crossing at 0 is before the first ranking
 NARROW = 1e-12  # a window of weights with more crossings than this is not divided further
+
+
+class Interval(NamedTuple):
+    """Weights from `low` to `high` with one mean of the metric."""
+
+    low: float
+    high: float
+    mean: float
+
+    @property
+    def middle(self) -> float:
+        """The weight in the middle."""
+        return self.low + (self.high - self.low) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class StepFunction:
+    """
+    The metric of each query as a step function of the weight between 0 and 1.
+
+    Between two steps a query's ranking stays the same. At a step itself documents tie, and the function has the value
+    that follows.
+
+    The function equals the engine's values to the bit at each weight between the crossings of documents. A crossing is
+    a weight at which two fused scores are equal. Where two fused scores differ by their rounding alone, which is within
+    1e-6 of a crossing, of 0 and of 1, and wherever two documents have nearly the same scores in both lists, the engine
+    may rank them otherwise.
+    """
+
+    starts: Array  # (n_steps,) float64: where each value begins, query after query, the first one of a query at 0
+    values: Array  # (n_steps,) float64
+    offsets: Array  # (n_queries + 1,) int64: query q owns steps offsets[q] up to offsets[q + 1]
+    sign: int = 1  # -1 if lower values are better
+    # the steps of all queries in the order of the weight, made when they are first used
+    _sorted: list[tuple[Array, Array, Array]] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def first_values(self) -> Array:
+        """The value of each query before its first step, that is at weight 0: (n_queries,)."""
+        return self.values[self.offsets[:-1]]
+
+    def sort(self) -> tuple[Array, Array, Array]:
+        """Return the weights, queries and values of all steps after the first ones, in the order of the weight."""
+        if not self._sorted:
+            is_later = np.ones(len(self.starts), bool)
+            is_later[self.offsets[:-1]] = False
+            later = is_later.nonzero()[0]
+            order = later[self.starts[later].argsort(kind="stable")]
+            queries = np.repeat(np.arange(len(self.offsets) - 1, dtype="i4"), np.diff(self.offsets))
+            self._sorted.append((self.starts[order], queries[order], self.values[order]))
+        return self._sorted[0]
+
+    def find_best(self, folds: Array, sets: Array) -> list[Interval]:
+        """
+        Return the interval of weights with the best mean over the queries of each set of folds that have a value.
+
+        `folds` has the fold of each query, int32, and `sets` is (n_sets, n_folds) uint8, 1 for the folds of a set.
+        """
+        weights, queries, values = self.sort()
+        first = self.sign * self.first_values
+        counts = sets @ np.bincount(folds[~np.isnan(first)], minlength=sets.shape[1])
+        best = np.empty((len(sets), 3))
+        load_kernels("fusion.step_sums").find_best(
+            weights, queries, self.sign * values, folds, sets, first, np.empty((len(sets), 4)), best
+        )
+        return [
+            Interval(low, high, self.sign * total / n if n else np.nan)
+            for (low, high, total), n in zip(best.tolist(), counts.tolist(), strict=True)
+        ]
+
+    def find_cell(self, weight: float) -> tuple[float, float]:
+        """Return the last step of any query up to a weight, and the first one above it."""
+        weights = self.sort()[0]
+        place = int(np.searchsorted(weights, weight, side="right"))
+        low = float(weights[place - 1]) if place else 0.0
+        return low, float(weights[place]) if place < len(weights) else 1.0
+
+    def sum_curve(self) -> tuple[Array, Array]:
+        """Return the weights at which the mean over all queries changes, from 0 on, and the mean from each one on."""
+        weights, queries, values = self.sort()
+        starts = np.empty(len(weights) + 1)
+        sums = np.empty(len(weights) + 1)
+        state = self.first_values.copy()
+        n_defined = np.count_nonzero(~np.isnan(state))
+        n = load_kernels("fusion.step_sums").sum_curve(weights, queries, values, state, starts, sums)
+        return starts[:n].copy(), sums[:n] / n_defined
+
+    def look_up(self, points: Array) -> Array:
+        """Return the value of each query at some weights in rising order: (n_queries, n_points)."""
+        out = np.empty((len(self.offsets) - 1, len(points)))
+        load_kernels("fusion.step_sums").look_up(self.starts, self.values, self.offsets, points, out)
+        return out
 
 
 class Steps(NamedTuple):
@@ -62,7 +157,8 @@ def search_line(judged: JudgedRuns, x: Array, y: Array, *, threads: int | None =
     inputs = _make_inputs(judged, x, y)
     n_threads = check_threads(threads)
     work = judged.rankings.offsets + np.arange(judged.n_queries + 1)
-    spans = cut_queries(work, SPAN_DOCUMENTS, n_threads)
+    is_short = work[-1] < SPAN_DOCUMENTS
+    spans = [(0, judged.n_queries)] if is_short else cut_queries(work, SPAN_DOCUMENTS, n_threads)
     parts: dict[Span, Steps] = {}
 
     def make_worker() -> Callable[[Span], None]:
@@ -86,7 +182,7 @@ def _make_inputs(judged: JudgedRuns, x: Array, y: Array) -> LineInputs:
     before = np.searchsorted(places, rankings.offsets)
     candidates = (places, read_only(labels[places]), read_only(before))
     pool = (labels, rankings.offsets) if rankings.pool is None else rankings.pool
-    if not keeps_negative and not _reads_pool_size(judged):
+    if not keeps_negative and not _reads_pool_size(judged.metric, judged.convention):
         is_relevant = pool[0] > 0
         pool = (pool[0][is_relevant], add_up(is_relevant)[pool[1]])
     pool = (read_only(pool[0]), read_only(pool[1]))
@@ -106,9 +202,10 @@ def _make_keys(judged: JudgedRuns) -> Array:
     return found
 
 
-def _reads_pool_size(judged: JudgedRuns) -> bool:
+@functools.lru_cache
+def _reads_pool_size(metric: Metric, convention: Convention) -> bool:
     """Return True if the metric reads how many documents were judged, relevant or not."""
-    return "judged_sizes" in describe_kernel(find_kernel_place(judged.metric, judged.convention)).parameters
+    return "judged_sizes" in describe_kernel(find_kernel_place(metric, convention)).parameters
 
 
 def _check_defined(judged: JudgedRuns, steps: StepFunction) -> None:
@@ -121,6 +218,18 @@ def _check_defined(judged: JudgedRuns, steps: StepFunction) -> None:
             f"{judged.rankings.query_name(int(mixed[0]))} has one for some. Take ",
             Choice("undefined", [0]),
         )
+
+
+def join_steps(queries: Array, starts: Array, values: Array, n_queries: int, sign: int) -> StepFunction:
+    """Return the step function of steps in the order of queries and weights. Steps without a change are left out."""
+    is_first = np.ones(len(queries), bool)
+    is_first[1:] = queries[1:] != queries[:-1]
+    is_change = is_first.copy()
+    is_change[1:] |= (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    starts = starts[is_change]
+    starts[is_first[is_change]] = 0.0
+    offsets = add_up(np.bincount(queries[is_change], minlength=n_queries))
+    return StepFunction(starts, values[is_change], offsets, sign)
 
 
 class _Worker:

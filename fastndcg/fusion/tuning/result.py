@@ -1,4 +1,4 @@
-"""TunedFusion: the result of `tune_fusion`, with its held-out values, tables, curves and plot."""
+"""The result of `tune_fusion`: held-out values, tables and curves."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 import math
 import os
 from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,10 @@ from fastndcg.exports.exportable import PrintedTable
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import FusedRun, fuse
 from fastndcg.fusion.inputs import are_pairs, pair_names
-from fastndcg.fusion.tuning.step_function import FusionCurve, Interval
+from fastndcg.fusion.tuning.line_search import Interval, StepFunction
+from fastndcg.fusion.tuning.search import Folds
 from fastndcg.metrics.metric import Metric
+from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.results.text_table import Printable
@@ -26,10 +29,134 @@ from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.runtime.pickling import Picklable
 from fastndcg.statistics.compare import compare
 from fastndcg.statistics.comparison import Comparison
-from fastndcg.statistics.result_rows import Row
+from fastndcg.statistics.result_rows import Row, make_columns
 from fastndcg.statistics.table import Column, Table, format_interval, format_number, format_p_value
 
 WEIGHT_DIGITS = 4
+N_POINTS = 201  # of the band and the folds of a plot
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FusionCurve(Picklable):
+    """
+    The mean of a metric over all queries for all weights of a run, the other weights sharing the rest.
+
+    Any number of threads may use one at once.
+
+    The mean is a step function: between two entries of `weights` it stays the same. These queries have tuned the
+    weight, so the highest mean is too optimistic. `TunedFusion.held_out` has values of queries that did not.
+
+    At a weight between crossings the mean is that of `evaluate`, to the bit. A crossing is a weight at which two fused
+    scores are equal. There, within 1e-6 of it, of 0 and of 1, and wherever two fused scores differ by rounding alone,
+    `evaluate` may give another mean. The mean of the best weight is always that of `evaluate`.
+
+    Parameters
+    ----------
+    run : str
+        The run whose weight varies from 0 to 1.
+    weights : (n_steps,) float64 array
+        Where each mean begins. The first is 0.
+    step_means : (n_steps,) float64 array
+        The mean from each weight on.
+    plateau : Interval
+        The weights around the best one that share its mean.
+    points : (n_points,) float64 array, optional
+        Weights of the entries below.
+    errors : (n_points,) float64 array, optional
+        The standard error of the mean.
+    point_means : (n_points,) float64 array, optional
+        The mean.
+    fold_means : (n_folds, n_points) float64 array, optional
+        The mean over the queries of each fold of the first repeat.
+
+    Examples
+    --------
+    >>> qrels = {f"q{i}": {"d1": 1} for i in range(6)}
+    >>> runs = {"a": {q: {"d1": 2, "d2": 1} for q in qrels}, "b": {q: {"d2": 2, "d1": 1} for q in qrels}}
+    >>> curve = fn.tune_fusion(qrels, runs, "rr", ["wsum"], folds=3).curve
+    >>> curve
+    FusionCurve of run a, 2 steps, plateau from 0.5 to 1, mean 1 at the best weight
+    >>> curve.find_mean(0.3), curve.find_mean(0.7)
+    (0.5, 1.0)
+    """
+
+    run: str
+    weights: Array
+    step_means: Array
+    plateau: Interval
+    points: Array = field(default_factory=lambda: np.empty(0))
+    errors: Array = field(default_factory=lambda: np.empty(0))
+    point_means: Array = field(default_factory=lambda: np.empty(0))
+    fold_means: Array = field(default_factory=lambda: np.empty((0, 0)))
+
+    def find_mean(self, weight: float) -> float:
+        """
+        Return the mean at a weight.
+
+        Parameters
+        ----------
+        weight : float
+            From 0 to 1.
+
+        Returns
+        -------
+        float
+            The mean of the ranking between the steps on both sides of the weight.
+
+        Raises
+        ------
+        InvalidInputError
+            If the weight is not a number from 0 to 1.
+        """
+        number = as_float(weight)
+        if number is None or not 0 <= number <= 1:
+            raise InvalidInputError(f"`weight` must be a number from 0 to 1, not {shorten(weight)}")
+        return float(self.step_means[int(np.searchsorted(self.weights, number, side="right")) - 1])
+
+    def __repr__(self) -> str:
+        return (
+            f"FusionCurve of run {show_name(self.run)}, {len(self.weights)} steps, plateau from {self.plateau.low:.4g} "
+            f"to {self.plateau.high:.4g}, mean {self.plateau.mean:.4g} at the best weight"
+        )
+
+
+def make_curve(run: str, steps: StepFunction, plateau: Interval, folds: Folds, clusters: Array | None) -> FusionCurve:
+    """Return the curve of a step function, with the means of folds and the standard error at some points."""
+    weights, means = steps.sum_curve()
+    points = np.linspace(0.0, 1.0, N_POINTS)
+    points[0] = points[1] * 1e-6  # at 0 and 1 documents of one list tie
+    points[-1] = 1.0 - points[0]
+    values = steps.look_up(points)
+    is_defined = ~np.isnan(values[:, 0])  # a query has a value at all weights or at none
+    defined = values[is_defined]
+    fold_numbers = folds.numbers[is_defined]
+    return FusionCurve(
+        run,
+        weights,
+        means,
+        plateau,
+        points,
+        compute_standard_errors(defined, None if clusters is None else clusters[is_defined]),
+        np.array([math.fsum(column) for column in defined.T.tolist()]) / len(defined),
+        np.array([defined[fold_numbers == fold].mean(axis=0) for fold in range(folds.n)]),
+    )
+
+
+def compute_standard_errors(values: Array, clusters: Array | None) -> Array:
+    """
+    Return the standard error of the mean of each column, from the sums of clusters if there are any.
+
+    `values` are (n_queries, n_columns) float64 without NaN, and `clusters` has the cluster of each query.
+    """
+    rest = values - values.mean(axis=0)
+    if clusters is not None:
+        units = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+        sums = np.zeros((int(units.max()) + 1, values.shape[1]))
+        np.add.at(sums, units, rest)
+        rest = sums
+    n = len(rest)
+    errors: Array = np.sqrt((rest**2).sum(axis=0) * n / max(n - 1, 1)) / len(values)
+    return errors
 
 
 class BestFusion(NamedTuple):
@@ -53,29 +180,6 @@ class BestFusion(NamedTuple):
     weights: dict[str, float] | None
     interval: Interval | None
     mean: float
-
-
-class TuningRow(NamedTuple):
-    """
-    The mean of one system, and the gain of the tuned fusion over it with interval and test.
-
-    The row of the tuned fusion has its held-out mean and NaN for gains. `wins` counts queries that it wins.
-    """
-
-    system: str
-    n: int
-    mean: float
-    low: float
-    high: float
-    gain: float
-    gain_low: float
-    gain_high: float
-    p: float
-    p_corrected: float
-    significant: bool
-    wins: int
-    ties: int
-    losses: int
 
 
 class MethodRow(NamedTuple):
@@ -253,8 +357,8 @@ class TunedFusion(Picklable, Printable):
         columns: dict[str, list[Any]] = {"method": [row.method for row in rows]}
         for name in self._origin.names:
             columns[f"weight {name}"] = [math.nan if row.weights is None else row.weights[name] for row in rows]
-        for field in ("mean", "error", "held_out", "difference"):
-            columns[field if field != "error" else "standard_error"] = [getattr(row, field) for row in rows]
+        names = {"mean": "mean", "error": "standard_error", "held_out": "held_out", "difference": "difference"}
+        columns |= {name: [getattr(row, own) for row in rows] for own, name in names.items()}
         return pandas.DataFrame(columns)
 
     @property
@@ -294,58 +398,50 @@ class TunedFusion(Picklable, Printable):
         )
 
     @property
-    def rows(self) -> tuple[TuningRow, ...]:
-        """The rows of the table."""
-        return tuple(_make_row(row) for row in self.comparison.rows)
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of the table, those of `comparison`: a difference is that of the system minus the tuned fusion."""
+        return self.comparison.rows
 
     @property
-    def rival(self) -> TuningRow:
+    def rival(self) -> Row:
         """The row of the best system besides the tuned fusion."""
         return max(self.rows[1:], key=lambda row: self._sign * row.mean)
 
     @property
     def has_gain(self) -> bool:
         """True if the tuned fusion is significantly better than the best single run, equal weights and rrf(k=60)."""
-        return self.rival.significant and self._sign * self.rival.gain > 0
+        return self.rival.significant and self._sign * self.rival.difference < 0
 
     @property
     def has_loss(self) -> bool:
         """True if the tuned fusion is significantly worse than the best single run, equal weights or rrf(k=60)."""
-        return self.rival.significant and self._sign * self.rival.gain < 0
+        return self.rival.significant and self._sign * self.rival.difference > 0
 
-    def table(self) -> Table[TuningRow]:
+    def table(self) -> Table[Row]:
         """
-        Return the held-out mean next to the means of runs and simple fusions, with the gain over each.
+        Return the held-out mean next to the means of runs and simple fusions, with the difference of each from it.
 
         Returns
         -------
-        Table of TuningRow
+        Table of Row
             The tuned fusion, then each single run, equal weights, and rrf(k=60).
         """
-        return Table(self.rows, TUNING_COLUMNS, self.notes)
+        return Table(self.rows, make_columns(self.comparison.settings, self.name), self.notes)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """
         The notes below the table.
 
-        They say what was chosen, how gains were tested, a warning if the gain is within the noise or a significant
-        loss, and counts.
+        They say what was chosen, how differences were tested, a warning if the gain is within the noise or a
+        significant loss, and counts.
         """
-        return self._list_notes(f"gain: {self.name} minus the system")
-
-    @property
-    def report_notes(self) -> tuple[str, ...]:
-        """The notes for a report, whose tables have differences in place of gains."""
-        return self._list_notes(f"difference: the system minus {self.name}")
-
-    def _list_notes(self, sign_note: str) -> tuple[str, ...]:
         notes = [f"{self.metric}; best on all queries: {self.describe_best()}", *self._notes_on_weights()]
         n_folds = len({row.fold for row in self.folds})
         n_repeats = len({row.repeat for row in self.folds})
         notes.append(
             f"{self.name}: held-out values, {n_folds} folds, {n_repeats} repeat{'s' if n_repeats > 1 else ''}, seed "
-            f"{self._origin.seed}; {sign_note}"
+            f"{self._origin.seed}; difference: the system minus {self.name}"
         )
         if not self.has_gain:
             rival = self.rival
@@ -356,8 +452,8 @@ class TunedFusion(Picklable, Printable):
                 verdict = f"{self.name} is significantly worse than {name}"
                 remedy = f"take {name}"
             notes.append(
-                f"{verdict}: {format_number(rival.gain, signed=True)} over {name}, interval "
-                f"{format_interval(rival.gain_low, rival.gain_high, signed=True)}, corrected p "
+                f"{verdict}: difference of {name} {format_number(rival.difference, signed=True)}, interval "
+                f"{format_interval(rival.difference_low, rival.difference_high, signed=True)}, corrected p "
                 f"{format_p_value(rival.p_corrected)}; {remedy}"
             )
         return (*notes, *self.comparison.notes[1:], *self._origin.notes)
@@ -549,31 +645,6 @@ def format_weights(weights: Mapping[str, float] | None) -> str:
     return ", ".join(f"{show_name(name)} {round(weight, WEIGHT_DIGITS):g}" for name, weight in weights.items())
 
 
-def _make_row(row: Row) -> TuningRow:
-    """Return the row of a comparison with the tuned fusion as baseline, with gains in place of differences."""
-    return TuningRow(
-        row.system, row.n, row.mean, row.low, row.high, 0.0 - row.difference, 0.0 - row.difference_high,
-        0.0 - row.difference_low, row.p, row.p_corrected, row.significant, row.losses, row.ties, row.wins,
-    )  # fmt: skip  # 0.0 - x has no -0.0
-
-
-def _format_gain(row: TuningRow) -> str:
-    return "" if math.isnan(row.gain) else format_number(row.gain, signed=True)
-
-
-TUNING_COLUMNS = (
-    Column("system", lambda row: show_name(row.system), left=True),
-    Column("mean", lambda row: format_number(row.mean)),
-    Column("interval", lambda row: format_interval(row.low, row.high)),
-    Column("gain", _format_gain),
-    Column(
-        "interval",
-        lambda row: "" if math.isnan(row.gain) else format_interval(row.gain_low, row.gain_high, signed=True),
-    ),
-    Column("p", lambda row: "" if math.isnan(row.gain) else format_p_value(row.p)),
-    Column("corrected", lambda row: "" if math.isnan(row.gain) else format_p_value(row.p_corrected)),
-    Column("won/tied/lost", lambda row: "" if math.isnan(row.gain) else f"{row.wins}/{row.ties}/{row.losses}"),
-)
 METHOD_COLUMNS = (
     Column("method", lambda row: show_name(row.method), left=True),
     Column("held-out mean", lambda row: format_number(row.held_out)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from itertools import product
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +15,13 @@ from fastndcg.fusion.fuse import fuse_joined
 from fastndcg.fusion.joined_runs import JoinedRuns
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, apply_method, check_absent
 from fastndcg.fusion.normalization import parse_norms
-from fastndcg.fusion.tuning.folds import Folds, draw_numbers
 from fastndcg.fusion.tuning.judged_runs import JudgedRuns
-from fastndcg.fusion.tuning.line_search import search_line
-from fastndcg.fusion.tuning.step_function import Interval, StepFunction
+from fastndcg.fusion.tuning.line_search import Interval, StepFunction, search_line
 from fastndcg.parsing import parse_call
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.results.exact_sum import mean
 from fastndcg.runtime.threads import check_stopped
+from fastndcg.statistics.resampling import draw_numbers
 
 SIMPLE_WEIGHTS = (0.0, 0.5, 1.0)  # each list alone, and equal weights: here documents often tie
 N_RANDOM_STARTS = 1
@@ -51,6 +50,27 @@ class BestWeights(NamedTuple):
     weights: Array | None
     mean: float
     interval: Interval | None = None
+
+
+class Folds(NamedTuple):
+    """A division of queries into `n` folds."""
+
+    numbers: Array  # (n_queries,) int32: the fold of each query, from 0, also of those without a value
+    n: int
+
+    @property
+    def training_sets(self) -> Array:
+        """All folds, then all except each one: (1 + n, n) uint8, 1 for the folds of a set."""
+        return np.vstack([np.ones((1, self.n), "u1"), 1 - np.eye(self.n, dtype="u1")])
+
+    @property
+    def inner_sets(self) -> tuple[list[tuple[int, int]], Array]:
+        """Pairs of folds, and all folds except those of each pair: (n_pairs, n) uint8."""
+        pairs = list(combinations(range(self.n), 2))
+        sets = np.ones((len(pairs), self.n), "u1")
+        for place, pair in enumerate(pairs):
+            sets[place, list(pair)] = 0
+        return pairs, sets
 
 
 class TrainingSets(NamedTuple):

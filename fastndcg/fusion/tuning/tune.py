@@ -8,32 +8,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.evaluation import evaluate
+from fastndcg.engine import run as engine
+from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.fuse import make_run
-from fastndcg.fusion.inputs import NamedRuns, read_runs
+from fastndcg.fusion.inputs import NamedRuns, read_judgments, read_runs
 from fastndcg.fusion.joined_runs import JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, apply_method, check_absent
-from fastndcg.fusion.tuning.folds import FoldOptions, FoldPlan, plan_folds
 from fastndcg.fusion.tuning.judged_runs import JudgedRuns, judge_runs
 from fastndcg.fusion.tuning.result import (
+    N_POINTS,
     BestFusion,
     FoldRow,
+    FusionCurve,
     GridPicture,
     GridRow,
     MethodRow,
     Origin,
     TunedFusion,
+    compute_standard_errors,
     find_free_name,
+    make_curve,
     name_weights,
 )
 from fastndcg.fusion.tuning.search import GridPoint, MethodGrid, PointStore, TrainingSets, note_on_grid, read_methods
-from fastndcg.fusion.tuning.step_function import N_POINTS, FusionCurve, compute_standard_errors, make_curve
-from fastndcg.fusion.tuning.validate import Validation, cross_validate
-from fastndcg.inputs.dispatch import Options, prepare_truth
-from fastndcg.inputs.forms import find_form
-from fastndcg.inputs.table import Qrels
+from fastndcg.fusion.tuning.validate import FoldOptions, FoldPlan, Validation, cross_validate, plan_folds
+from fastndcg.inputs.join import join
+from fastndcg.inputs.messages import note_confused
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array, check_whole_number
@@ -136,8 +139,9 @@ def tune_fusion(
         check_threads(threads),
     )  # fmt: skip
     with use_progress(progress):
-        truth = _read_qrels(qrels, Options(columns=columns, threads=threads))
-        named_runs = read_runs(runs, Options(columns=columns, threads=threads))
+        reading = Options(columns=columns, threads=threads)
+        truth = read_judgments(qrels, reading, "qrels")
+        named_runs = read_runs(runs, reading)
         texts = read_methods(methods, named_runs.names, options.fusion_convention, options.absent)
         inputs = _join(truth, named_runs, options)
         grids = [MethodGrid(text, [inputs.make_point(applied) for applied in points]) for text, points in texts]
@@ -188,16 +192,6 @@ def _read_metric(metric: Any) -> Metric:
     if len(metrics) != 1:
         raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {shorten(metric)}. Choose one")
     return metrics[0]
-
-
-def _read_qrels(qrels: Any, options: Options) -> Qrels:
-    truth = None if find_form(qrels, "truth") is None else prepare_truth(qrels, options)
-    if not isinstance(truth, Qrels):
-        raise InvalidTypeError(
-            f"`qrels` must be judgments with ids, such as {{query: {{document: label}}}}, not {type(qrels).__name__}. "
-            "Pass a path, a dict, a frame or Qrels"
-        )
-    return truth
 
 
 def _join(qrels: Qrels, named_runs: NamedRuns, options: TuningOptions) -> TuningInputs:
@@ -279,16 +273,28 @@ def _evaluate_baselines(inputs: TuningInputs, equal_values: Array | None) -> dic
     """Return the results of each single run, of equal weights and of rrf(k=60)."""
     options = inputs.options
     names, runs = inputs.named_runs
-    baselines = {
-        name: evaluate(inputs.qrels, run, options.metric, convention=options.convention, threads=options.n_threads)
-        for name, run in zip(names, runs, strict=True)
-    }
+    baselines = {name: _evaluate_run(inputs, run) for name, run in zip(names, runs, strict=True)}
     rrf = apply_method(FusionMethod.parse(RRF), options.fusion_convention, names, absent=options.absent)
     fused = {} if equal_values is None else {"equal weights": equal_values}
     fused[RRF] = inputs.make_point(rrf).evaluate(None)
     for label, values in fused.items():
         baselines[find_free_name(label, "fusion", baselines)] = _make_results(inputs, values)
     return baselines
+
+
+def _evaluate_run(inputs: TuningInputs, run: Run) -> Results:
+    """Return the results of a single run, the same as those of `evaluate`."""
+    options = inputs.options
+    convention = options.convention.for_input(qrels=True)
+    joined = join(inputs.qrels, run, convention, options.n_threads)
+    output = engine.run(
+        joined.rankings, (options.metric,), convention, undefined=joined.unjudged_queries, threads=options.n_threads
+    )
+    return Results(
+        output.values, (options.metric,), joined.rankings.query_ids, options.convention, n_tied=output.n_tied,
+        n_missing_in_run=joined.n_missing_in_run, n_missing_in_qrels=joined.n_missing_in_qrels,
+        notes=note_confused(joined.rankings) + joined.notes,
+    )  # fmt: skip
 
 
 def _make_grid_rows(

@@ -1,19 +1,128 @@
-"""Cross-validation: tune on some queries, report values of the others."""
+"""Cross-validation: divide the queries into folds, tune on some folds, and report values of the others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.fusion.tuning.folds import FoldPlan, Folds
-from fastndcg.fusion.tuning.search import BestWeights, Chosen, MethodGrid, TrainingSets
-from fastndcg.rankings.validation import Array
+from fastndcg.errors import InvalidInputError, Option, shorten
+from fastndcg.fusion.tuning.search import BestWeights, Chosen, Folds, MethodGrid, TrainingSets
+from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.exact_sum import mean
+from fastndcg.results.per_query import keep_known, read_per_query_array
+from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.progress import track
+from fastndcg.statistics.resampling import draw_numbers
+
+FEWEST = 2
+FEWEST_NESTED = 3  # a fold that is held out, one that compares methods, and one that tunes them
 
 Tuned = list[list[list[BestWeights]]]  # of each grid, point and training set
+
+
+class FoldPlan(NamedTuple):
+    """All divisions of a cross-validation, clusters of queries that stay together (None without), and notes on both."""
+
+    repeats: list[Folds]
+    clusters: Array | None
+    notes: tuple[str, ...] = ()
+
+
+class FoldOptions(NamedTuple):
+    """Options of users about folds: see `tune_fusion`."""
+
+    folds: Any
+    seed: int
+    clusters: Any
+    repeats: int
+
+
+def plan_folds(options: FoldOptions, query_ids: Array, has_value: Array, *, is_nested: bool) -> FoldPlan:
+    """
+    Divide queries into folds.
+
+    `has_value` is False for queries in which the metric has no value. A nested plan has methods that are compared
+    within the training queries.
+    """
+    repeats = check_whole_number(options.repeats, "repeats", 1)
+    seed = check_whole_number(options.seed, "seed", 0)
+    clusters, given_clusters = None, options.clusters
+    notes: list[str] = []
+    if given_clusters is not None:
+        given_clusters, notes = keep_known(given_clusters, "clusters", query_ids)
+        clusters = read_per_query_array(given_clusters, "clusters", query_ids)
+    fewest = FEWEST_NESTED if is_nested else FEWEST
+    if isinstance(options.folds, Mapping) or hasattr(options.folds, "__len__"):
+        if repeats > 1:
+            raise InvalidInputError(
+                f"`repeats` must be 1 where `folds` names the fold of each query, got {repeats}. Pass ",
+                Option("folds", "5"),
+            )
+        given_folds, fold_notes = keep_known(options.folds, "folds", query_ids)
+        folds = _read_folds(given_folds, query_ids, has_value, clusters, fewest)
+        return FoldPlan([folds], clusters, (*notes, *fold_notes))
+    n = check_whole_number(options.folds, "folds", FEWEST)
+    if n < fewest:
+        raise InvalidInputError(
+            f"`folds` must be {fewest} or more to compare methods, got {n}. Pass ",
+            Option("folds", "5"),
+            ", or one method",
+        )
+    return FoldPlan(
+        [_draw_folds(n, draw_numbers(seed, r, len(has_value)), has_value, clusters) for r in range(repeats)],
+        clusters,
+        tuple(notes),
+    )
+
+
+def _draw_folds(n: int, random: Array, has_value: Array, clusters: Array | None) -> Folds:
+    """Draw folds of about equal numbers of queries with a value, or of clusters with such queries."""
+    units = np.arange(len(has_value))
+    if clusters is not None:
+        units = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+    judged = np.unique(units[has_value])
+    what = "queries with a value" if clusters is None else "clusters with a value"
+    if not len(judged):
+        raise InvalidInputError(
+            "`qrels` must have a query in which the metric has a value, but have none. Judge relevant documents of the "
+            "queries of the runs"
+        )
+    if len(judged) < n:
+        raise InvalidInputError(
+            f"`folds` must be at most the number of {what}, {len(judged)}, got {n}. Pass fewer folds"
+        )
+    order = judged[np.argsort(random[: len(judged)], kind="stable")]
+    numbers = np.zeros(int(units.max()) + 1, "i4")
+    numbers[order] = np.arange(len(order)) % n
+    return Folds(numbers[units], n)
+
+
+def _read_folds(given_folds: Any, query_ids: Array, has_value: Array, clusters: Array | None, fewest: int) -> Folds:
+    """Return folds that a user names for each query."""
+    labels = read_per_query_array(given_folds, "folds", query_ids)
+    names, numbers = np.unique(labels, return_inverse=True)
+    numbers = numbers.reshape(-1).astype("i4")
+    if len(names) < fewest:
+        raise InvalidInputError(f"`folds` must name {fewest} folds or more, got {len(names)}. Divide the queries again")
+    n_judged = np.bincount(numbers[has_value], minlength=len(names))
+    if not n_judged.all():
+        name = names[int(np.argmin(n_judged))]
+        raise InvalidInputError(
+            f"`folds` must have a judged query in each fold, but fold {shorten(name.item())} has none with a value of "
+            "the metric. Merge it with another fold"
+        )
+    if clusters is not None:
+        order = np.lexsort((numbers, clusters))
+        is_split = (clusters[order][1:] == clusters[order][:-1]) & (numbers[order][1:] != numbers[order][:-1])
+        if is_split.any():
+            query = query_ids[order[int(np.argmax(is_split)) + 1]]
+            raise InvalidInputError(
+                f"`folds` must keep each cluster together, but that of query {show_name(query)} is in two folds. Leave "
+                "out `clusters`, or change the folds"
+            )
+    return Folds(numbers, len(names))
 
 
 class FoldOutcome(NamedTuple):

@@ -2,10 +2,9 @@
 Order the documents of each query by falling fused score.
 
 fused       (n_documents,) float64, no NaN
-keys        (n_documents,) float64: of equal scores the higher key comes first
 offsets     (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1]
 ids         ids of rows: see inputs/id_hashing.py
-numbers     (n_rows,) int64, numbers in the order of the rows' ids
+numbers     (n_rows,) int64, by which equal scores are ordered, or none: they stay as they are
 rows        (n_documents,) int64, the row of each document's id
 out_rows    (n_documents,) int64, the rows of the documents in their order
 out_scores  (n_documents,) float64, their fused scores
@@ -37,32 +36,19 @@ def find_group_end(fused, start, order, i, n):
 
 
 @inline
+def sort_by_score(fused, start, n, spare, order):
+    """Write the places of a query's documents by falling score."""
+    for i in range(n):
+        order[i] = i
+    sort_descending(fused[start : start + n], n, spare, order)
+
+
+@inline
 def write_order(fused, rows, start, order, out_rows, out_scores):
     """Write the rows and the scores of the documents of a query."""
     for i in range(order.shape[0]):
         out_rows[start + i] = rows[start + order[i]]
         out_scores[start + i] = fused[start + order[i]] + 0.0  # -0.0 as 0.0: a tie group has one score, bit by bit
-
-
-@kernel(allocates=True)
-def order_by_keys(fused, keys, rows, has_keys, offsets, first, stop, out_rows, out_scores):
-    """Order the queries `first` up to `stop`, equal scores by keys, or as they are."""
-    longest = count_longest(offsets, first, stop)
-    order = np.empty(longest, np.int32)
-    spare = np.empty(longest, np.int32)
-    for q in range(first, stop):
-        start = offsets[q]
-        n = offsets[q + 1] - start
-        for i in range(n):
-            order[i] = i
-        sort_descending(fused[start : start + n], n, spare, order)
-        i = 0
-        while has_keys and i < n:
-            end = find_group_end(fused, start, order, i, n)
-            if end - i > 1:
-                sort_descending(keys[start : start + n], end - i, spare, order[i:end])
-            i = end
-        write_order(fused, rows, start, order[:n], out_rows, out_scores)
 
 
 @kernel(allocates=True)
@@ -75,11 +61,9 @@ def order_by_numbers(fused, numbers, rows, is_falling, offsets, first, stop, out
     for q in range(first, stop):
         start = offsets[q]
         n = offsets[q + 1] - start
-        for i in range(n):
-            order[i] = i
-        sort_descending(fused[start : start + n], n, spare, order)
+        sort_by_score(fused, start, n, spare, order)
         i = 0
-        while i < n:
+        while numbers.shape[0] > 0 and i < n:
             end = find_group_end(fused, start, order, i, n)
             if end - i > 1:  # few are read: a pass over all numbers takes as long as half of the sorting
                 for j in range(i, end):
@@ -100,9 +84,7 @@ def order_by_ids(fused, ids, rows, is_falling, offsets, first, stop, out_rows, o
     for q in range(first, stop):
         start = offsets[q]
         n = offsets[q + 1] - start
-        for i in range(n):
-            order[i] = i
-        sort_descending(fused[start : start + n], n, spare, order)
+        sort_by_score(fused, start, n, spare, order)
         write_order(fused, rows, start, order[:n], out_rows, out_scores)
         i = 0
         while i < n:

@@ -127,7 +127,7 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
         "figures": figures,
         "grid": grid,
         "tables": [(name, table.cells()) for name, table in tables],
-        "notes": tuned.report_notes,
+        "notes": tuned.notes,
     }
 
 
