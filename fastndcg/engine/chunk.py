@@ -105,8 +105,10 @@ class ChunkLabels:
         The documents that may become hits, because their label is not 0.
     pool_candidates : CandidateArrays
         The judged documents with a label other than 0, retrieved or not.
-    lowest_label, constant_label : float
-        The lowest label of the pool's candidates, and the label that all of them have, NaN if they differ.
+    lowest_label : float
+        The lowest label of the pool's candidates.
+    are_all_ones : bool
+        True if all of them have label 1.
     cache : dict
         Kernel inputs with the scope 'labels'.
     """
@@ -115,12 +117,11 @@ class ChunkLabels:
         "_longest",
         "_scratch",
         "_sizes",
+        "are_all_ones",
         "cache",
         "candidates",
-        "constant_label",
         "document_offsets",
         "first",
-        "has_constant_label",
         "lowest_label",
         "n_queries",
         "pool_candidates",
@@ -144,8 +145,7 @@ class ChunkLabels:
         if context.rankings.pool is not None:
             self.pool_candidates, lowest, highest = self._collect(context, "pool", *context.rankings.pool)
         self.lowest_label = lowest
-        self.has_constant_label = lowest == highest
-        self.constant_label = lowest if lowest == highest else math.nan
+        self.are_all_ones = lowest == highest == 1.0
 
     @property
     def sizes(self) -> Array:

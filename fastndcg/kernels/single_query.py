@@ -21,13 +21,7 @@ A loop over queries may be Numba's own ``prange``: calls share no state. The fun
 cannot leave a ``prange`` loop. The value is NaN for labels that are NaN, negative or above 2**53, and for NaN scores.
 It is also NaN for labels and scores of different lengths.
 
-labels   (n_documents,)  bool, int or float, 0 or more; 0 for not relevant
-scores   (n_documents,)  float, or int up to 2**53; higher is better
-k        cutoff, 1 or more; all ranks by default
-rel      lowest label that is relevant
-out      (n_documents,)  float64
-
-Compute multilabel and multiclass ranking metrics of rows: one score for each label.
+Below are the multilabel and multiclass ranking metrics of drop-ins, whose rows have one score for each label:
 
 scores    (n_rows, n_labels)  float32 or float64
 relevant  (n_rows, n_labels)  uint8, 1 for each true label

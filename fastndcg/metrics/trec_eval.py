@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fastndcg.errors import InvalidInputError
 from fastndcg.parsing import Value
@@ -94,6 +94,7 @@ MEASURES = (
 )
 BY_NAME = {measure.name: measure for measure in MEASURES}
 SINCE_10 = ("rbp", "rbp_resid", "unj")  # that version 9 has not
+SUMS = ("num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")  # over queries, in place of a mean
 NOT_IN_ALL = ("dcg", "ideal_dcg")
 NICKNAMES: dict[str, tuple[str, ...]] = {
     "official": (
@@ -111,6 +112,24 @@ _ANY_NAME = "|".join(sorted(map(re.escape, BY_NAME), key=len, reverse=True))
 _MEASURE = re.compile(rf"({_ANY_NAME})(?:[._](.+))?")
 _MEASURE_IN_ANY_CASE = re.compile(rf"({_ANY_NAME})[._](.+)", re.IGNORECASE)
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)"
+
+
+def find_names(metric: str) -> dict[str, Any]:
+    """
+    Return what trec_eval calls a metric, as fields of the metric's record.
+
+    >>> find_names("P"), find_names("num_ret")
+    ({'trec_cut': 'P', 'trec_name': 'set_P'}, {'trec_name': 'num_ret', 'sums_in_trec_eval': True})
+    """
+    names: dict[str, Any] = {}
+    for measure in MEASURES:
+        if measure.metric == metric and measure.kind == "cutoffs":
+            names["trec_cut"] = measure.name
+        elif measure.metric == metric and measure.kind == "at":
+            names["trec_at"] = (measure.name, measure.at)
+        elif measure.metric == metric and measure.kind != "geometric":
+            names["trec_name"] = measure.name
+    return names | ({"sums_in_trec_eval": True} if metric in SUMS else {})
 
 
 class TrecMeasureRequest(NamedTuple):

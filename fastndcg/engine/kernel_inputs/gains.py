@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 
@@ -133,12 +132,9 @@ def dcg(chunk: Chunk, task: MetricTask, out: Array) -> Call:
     values, sums, rests, _ = find_discounts(chunk, task)
     gains = hit_gains(chunk, task)
     if chunk.has_average_ties and merges_labels(chunk, task):
-        kernel = kernels.dcg_with_equal_gains
-    elif chunk.context.depth <= task.k or chunk.labels.longest <= task.k:
-        kernel = kernels.dcg_of_all_hits
-    else:
-        return kernels.dcg, (hits.above, hits.ties, gains, hits.offsets, values, sums, rests, task.k, out)
-    return kernel, (hits.queries, hits.above, hits.ties, gains, values, sums, rests, task.k, out)
+        arguments = (hits.queries, hits.above, hits.ties, gains, values, sums, rests, task.k, out)
+        return kernels.dcg_with_equal_gains, arguments
+    return kernels.dcg, (hits.above, hits.ties, gains, hits.offsets, values, sums, rests, task.k, out)
 
 
 @kernel_input()
@@ -245,12 +241,7 @@ def merges_labels(chunk: Chunk, task: MetricTask) -> bool:
 @kernel_input(scope="labels", key=("gain", "rel"))
 def highest_gains(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the highest gain of each query's judged documents, 0 where none gains."""
-    gain = constant_gain(chunk, task)
-    offsets = chunk.labels.pool_candidates.offsets
-    if math.isnan(gain):
-        load_kernels("metrics.gains").find_highest_gains(ideal_gains(chunk, task), find_ideal(chunk, task).offsets, out)
-    else:
-        np.multiply(offsets[1:] > offsets[:-1], gain, out=out)
+    load_kernels("metrics.gains").find_highest_gains(ideal_gains(chunk, task), find_ideal(chunk, task).offsets, out)
 
 
 @kernel_input(scope="labels", key=("k", "gain", "rel", "discount"))
@@ -266,14 +257,14 @@ def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     pool_offsets = labels.pool_candidates.offsets
     discounts = find_discounts(chunk, task)
     if chunk.context.convention.ideal == "k best":
-        ideal = find_ideal(chunk, task)
-        kernels.idcg_k_best(ideal_gains(chunk, task), ideal.offsets, discounts.sums, task.k, out)
+        with np.errstate(over="ignore"):
+            np.multiply(highest_gains(chunk, task), discounts.sums[task.k], out=out)
         check_finite(out, task.metric, chunk.context.rankings, chunk.labels.first)
     elif chunk.context.convention.ideal == "min(k, n_retrieved)":
         ideal = find_ideal(chunk, task)
         gains = ideal_gains(chunk, task)
         kernels.idcg_of_retrieved(ideal.above, gains, ideal.offsets, labels.sizes, discounts.values, task.k, out)
-    elif labels.has_constant_label and constant_gain(chunk, task) == 1.0:
+    elif labels.are_all_ones and task.has_unit_gain:
         kernels.idcg_with_unit_gains(pool_offsets, discounts.sums, task.k, out)
     elif labels.lowest_label > 0 and task.has_unit_gain:
         ideal = labels.ideal(chunk.context, True)
@@ -290,24 +281,6 @@ def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
         )
 
 
-def constant_gain(chunk: Chunk, task: MetricTask) -> float:
-    """Return the gain of all candidates if they have the same label, else NaN."""
-    return label_gain(chunk, task, chunk.labels.constant_label)
-
-
-def label_gain(chunk: Chunk, task: MetricTask, label: float) -> float:
-    """Return the gain of a label, NaN if it is not relevant."""
-    if not label >= task.rel:
-        return np.nan
-    if task.gain == "binary":
-        return 1.0
-    if chunk.context.truncates_labels:
-        label = float(np.trunc(label))
-    if isinstance(task.gain, tuple):
-        return task.gain[int(label)]
-    return label if task.gain == "linear" else 2.0**label - 1.0
-
-
 @kernel_input()
 def ideal_gain_offsets(chunk: Chunk, task: MetricTask) -> Array:
     """Return the query offsets of `ideal_gains`."""
@@ -317,12 +290,7 @@ def ideal_gain_offsets(chunk: Chunk, task: MetricTask) -> Array:
 @kernel_input(scope="labels", key=("gain", "rel"))
 def n_gaining(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Count the documents of each query with a gain above 0, retrieved or not."""
-    offsets = chunk.labels.pool_candidates.offsets
-    if constant_gain(chunk, task) > 0.0:
-        np.subtract(offsets[1:], offsets[:-1], out=out)
-    else:
-        kernels = load_kernels("metrics.gains")
-        kernels.count_gaining(ideal_gains(chunk, task), find_ideal(chunk, task).offsets, out)
+    load_kernels("metrics.gains").count_gaining(ideal_gains(chunk, task), find_ideal(chunk, task).offsets, out)
 
 
 @kernel_input()
@@ -338,20 +306,12 @@ def n_gaining_hits(chunk: Chunk, task: MetricTask, out: Array) -> None:
     out[:] = np.bincount(chunk.hits.queries, hit_gains(chunk, task) > 0.0, len(out))
 
 
-@kernel_input()
-def idcg_by_rank(chunk: Chunk, task: MetricTask) -> Array:
-    """Return IDCG at each rank: one array for all queries where all candidates gain 1."""
-    if constant_gain(chunk, task) == 1.0:
-        return find_discounts(chunk, task).sums
-    return computed_idcg_by_rank(chunk, task)
-
-
 @kernel_input(
     scope="labels",
     key=("gain", "rel", "discount"),
     size=lambda chunk, task: len(ideal_gains(chunk, task)) + chunk.labels.n_queries,
 )
-def computed_idcg_by_rank(chunk: Chunk, task: MetricTask, out: Array) -> None:
+def idcg_by_rank(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute IDCG at each rank of each query, beginning with 0 at rank 0."""
     offsets = find_ideal(chunk, task).offsets
     discounts = find_discounts(chunk, task)
@@ -363,10 +323,7 @@ def idcg_starts(chunk: Chunk, task: MetricTask) -> Array:
     """Return the index in `idcg_by_rank` of each query's rank 0."""
     labels = chunk.labels
     starts = labels.take(("idcg_starts", task.gain, task.rel), labels.n_queries, I8)
-    if constant_gain(chunk, task) == 1.0:
-        starts.fill(0)
-    else:
-        np.add(find_ideal(chunk, task).offsets[:-1], np.arange(labels.n_queries), out=starts)
+    np.add(find_ideal(chunk, task).offsets[:-1], np.arange(labels.n_queries), out=starts)
     return starts
 
 

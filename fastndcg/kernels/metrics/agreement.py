@@ -1,38 +1,28 @@
 """
 Compute the agreement of two rankings of the same documents: correlations and RBO.
 
-Rank the documents of two rankings, and count the pairs that both order alike.
+The documents of both rankings are ranked, and the pairs that both order alike are counted. Arguments first_… and
+second_… belong to the two rankings: `above`, `ties`, `order`, `other` and `offsets`.
+
+Kendall's tau_b, Spearman's rho and AP correlation compare documents that are in both rankings. The documents of
+rank-biased overlap (RBO) may differ (Webber et al. 2010). Both forms of RBO are linear in the overlaps at all depths.
+Expected overlaps therefore give the expectation over orders of ties (RBO^a of Corsi and Urbano 2024). Depth d may split
+a tie group. Each of its documents is then among the first d with probability (d − above) / size.
 
 scores       (n_documents,)    float32 or float64, without NaN
-offsets      (n_queries + 1,)  int64, from 0
+offsets      (n_queries + 1,)  int64, query q owns documents offsets[q] up to offsets[q + 1]
 partners     (n_second,)       int64, place of the second ranking's document in its query of the first; −1 if absent
 above        (n_documents,)    int32, number of documents with a higher score
 ties         (n_documents,)    int32, number of documents with the same score, the document included
 order        (n_documents,)    int32, documents of each query, numbered from 0 in it, by falling score
 other        (n_documents,)    int32, `above` of the same document in the other ranking; −1 if absent
-
-Compute correlations of two rankings of the same documents: Kendall's tau_b, Spearman's rho, AP correlation.
-
-Arguments first_… and second_… belong to the two rankings: `above`, `ties` and `order` as in ranks.py.
-
 n_concordant_above        (n_documents,)  int32, number of documents above this one in both rankings
 n_tied_in_first           (n_documents,)  int32, number of documents above it in the second ranking that tie with it in
                           the first
 first_n_concordant_above  (n_documents,)  int32, `n_concordant_above` with the rankings exchanged
-offsets       (n_queries + 1,)  int64, query q owns documents offsets[q] up to offsets[q + 1]
-out           (n_queries,)      float64, NaN if undefined
-
-Compute rank-biased overlap (RBO) of two rankings, which may have different documents (Webber et al. 2010).
-
-Arguments first_… and second_… belong to the two rankings: `order`, `ties`, `other` and offsets as in ranks.py.
-
-Ties: both forms of RBO are linear in the overlaps at all depths. Expected overlaps therefore give the expectation
-(RBO^a of Corsi and Urbano 2024). Depth d may split a tie group. Each of its documents is then among the first d with
-probability (d − above) / size.
-
-p       probability to go on from one rank to the next
-form    0 for RBO_EXT (extrapolated, equation 32), 1 for RBO_MIN (lower bound, equation 11)
-out     (n_queries,)  float64, NaN if a ranking is empty
+p            probability to go on from one rank to the next
+form         0 for RBO_EXT (extrapolated, equation 32), 1 for RBO_MIN (lower bound, equation 11)
+out          (n_queries,)      float64, NaN if undefined
 """
 
 from typing import NamedTuple
@@ -265,7 +255,7 @@ NOT_STARTED = -2  # less than the number of documents above any document, and th
 
 
 class Ranking(NamedTuple):
-    """One ranking: see ranks.py."""
+    """One ranking: see the arguments first_… and second_… of this file."""
 
     order: np.ndarray
     ties: np.ndarray

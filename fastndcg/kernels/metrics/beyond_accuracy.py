@@ -1,7 +1,5 @@
 """
-Compute popularity, novelty and diversity of recommended items, for a user and for all users.
-
-Compute metrics of each user's recommended items.
+Compute popularity, novelty and diversity of recommended items for each user, and coverage and concentration for all.
 
 User u has the items items[starts[u]] up to items[starts[u] + sizes[u]]. The first k count.
 
@@ -11,14 +9,9 @@ sizes      (n_users,)         int32, without padding
 weights    (n_items,)         float64
 vectors    (n_items, n)       float64, of length 1
 sets       (n_items, n)       uint64, bit sets of categories
-out        (n_users,)         float64, NaN where there are too few items
-
-Compute metrics of the recommendations of all users: coverage, concentration, and differences between users.
-
-items, starts, sizes, k   see per_user.py
-counts         (n_items,)  int64, number of users with the item among their first k
-sorted_counts  (n_items,)  int64, the counts in rising order
-out            (1,)        float64, NaN if undefined
+counts     (n_items,)         int64, number of users with the item among their first k
+sorted_counts  (n_items,)     int64, the counts in rising order
+out        (n_users,) or (1,) for all users  float64, NaN where there are too few items or users
 """
 
 import numpy as np

@@ -1,40 +1,22 @@
 """
 Compute the metrics of users who may stop, adapt, or compare with an ideal ranking.
 
-Compute metrics of a user who stops at a document with some probability: ERR, nERR, PFound and time-biased gain.
-
-A user reaches rank r with the probability that no document above made them stop. ERR (Chapelle et al. 2009) is the
-expected 1 / rank of the rank where the user stops. PFound weights rank r with decay^(r − 1) in place of 1 / r.
+ERR (Chapelle et al. 2009) is the expected 1 / rank of the rank where a user stops, who reaches rank r with the
+probability that no document above made them stop. PFound weights rank r with decay^(r − 1) in place of 1 / r.
 
 Ties: let e_j be the mean, over all draws of j documents from the tie group, of the probability to pass all j. This is
 the elementary symmetric polynomial of degree j in the probabilities to pass each document, over the number of draws.
 `fill_group` updates these means, and those to stop at the j-th document, one document after the other. Every term is
 positive, so that no digits cancel.
 
-hit_stops                  (n_hits,)   float64, probability to stop at the hit
-falling_stops              (n_ideal,)  float64, the same for the ideal ranking, query q from falling_offsets[q] on
-label_offsets              (n_queries + 1,)  int64, as falling_offsets, where all documents have one label
-ideal_err       (n_queries,)      float64, ERR of the ideal ranking
-decay                      probability to go on from one rank to the next
-half_life, words           seconds until the gain is halved; mean number of words in a document
-
-Compute metrics of a user who adapts to the gains seen so far: INST and the Bejeweled player model.
-
 INST is a weighted mean of the gains (Moffat, Bailey, Scholer and Thomas 2017). The weight of a rank is proportional to
-1 / (2 · goal + x)², where x is the number of ranks above less the gains above.
+1 / (2 · goal + x)², where x is the number of ranks above less the gains above. Between two gains the weights are
+scale / (2 · goal + x)², with x rising by 1 a rank. Their sum is a difference of two values of the trigamma function. A
+gain of 1 leaves x as it is. INST and BPM have no expectation over orders. The engine has put the hits in an order.
 
-Between two gains the weights are scale / (2 · goal + x)², with x rising by 1 a rank. Their sum is a difference of two
-values of the trigamma function. A gain of 1 leaves x as it is.
-
-Ties: both metrics have no expectation over orders. The engine has put the hits in an order.
-
-hit_unit_gains   (n_hits,)  float64, gains from 0 to 1
-goal             float64, total gain that the user wants
-
-Compute compatibility: the rank-biased overlap (RBO) of a ranking with the nearest ideal one (Clarke et al. 2021).
-
-An ideal ranking has falling labels. Among those, the nearest has the documents of one label in their ranked order: the
-j-th hit with a label has the j-th ideal rank of this label. A document is among the first d of both rankings from
+Compatibility is the rank-biased overlap (RBO) of a ranking with the nearest ideal one (Clarke et al. 2021). An ideal
+ranking has falling labels. Among those, the nearest has the documents of one label in their ranked order: the j-th hit
+with a label has the j-th ideal rank of this label. A document is among the first d of both rankings from
 d = max(rank, ideal rank) on. It adds the tail weight of that rank: the sum of p^(d − 1) / d over d up to k. The value
 is divided by the overlap of the ideal ranking with itself.
 
@@ -42,9 +24,15 @@ Ties: the rank of the j-th of m documents with one label, in a tie group of n, i
 weight falls with j. After one that is too small to change the sum, the rest of the m are skipped. Without this, a
 million tied documents with 10,000 relevant ones took over 25 s.
 
-ideal_labels    (n_best,)         float64, labels of the ideal ranking: falling, labels below 0 last
-ideal_offsets   (n_queries + 1,)  int64
-p              probability to go on from one rank to the next
+hit_stops         (n_hits,)         float64, probability to stop at the hit
+falling_stops     (n_ideal,)        float64, the same for the ideal ranking, query q from falling_offsets[q] on
+ideal_err         (n_queries,)      float64, ERR of the ideal ranking
+decay, p          probability to go on from one rank to the next
+half_life, words  seconds until the gain is halved; mean number of words in a document
+hit_unit_gains    (n_hits,)         float64, gains from 0 to 1
+goal              float64, total gain that the user wants
+ideal_labels      (n_best,)         float64, labels of the ideal ranking: falling, labels below 0 last
+ideal_offsets     (n_queries + 1,)  int64
 """
 
 import math

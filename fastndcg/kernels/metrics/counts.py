@@ -1,24 +1,18 @@
 """
 Compute the metrics that count relevant documents: precision, recall, average precision, and sets.
 
-Compute metrics that count relevant documents: P, R, F, Rprec and AP.
-
-AP is the sum of P@r over the ranks r of relevant documents, over the number of relevant documents.
+AP is the sum of P@r over the ranks r of relevant documents, over the number of relevant documents. A classifier takes
+the first k ranks as relevant and all other documents as not relevant.
 
 Ties: in a tie group of m documents, n of them relevant, each rank of the group is relevant with probability n / m.
 Given a relevant rank, each other rank of the group is relevant with probability (n − 1) / (m − 1). See McSherry and
 Najork 2008, sections 2.1 to 2.4.
 
-cutoffs               (n_queries,)  float64, number of ranks that count
-n_relevant_at_multiple   (n_queries,)  float64, expected number of relevant documents in the first mult · R ranks
-precision_sums        (n_queries,)  float64, expected sum of the precisions at relevant documents
-
-Compute metrics of sets of documents: counts, metrics of the retrieved set, and metrics of a classifier.
-
-The classifier takes the first k ranks as relevant and all other documents as not relevant.
-
-a, b, c, d   worth of a document: relevant and retrieved, other and retrieved, relevant and not retrieved, other
-documents    number of documents of the collection
+cutoffs                (n_queries,)  float64, number of ranks that count
+n_relevant_at_multiple (n_queries,)  float64, expected number of relevant documents in the first mult · R ranks
+precision_sums         (n_queries,)  float64, expected sum of the precisions at relevant documents
+a, b, c, d             worth of a document: relevant and retrieved, other and retrieved, only relevant, neither
+documents              number of documents of the collection
 """
 
 import math

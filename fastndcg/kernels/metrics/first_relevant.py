@@ -1,17 +1,13 @@
 """
 Compute the metrics of the first relevant document, and their values in random order.
 
-Compute metrics of a user who stops at the first relevant document: RR and Success.
-
-RR is 1 / rank of the first relevant document, and Success@k is 1 if that is among the first k ranks.
+RR is 1 / rank of the first relevant document, and Success@k is 1 if that is among the first k ranks. Chance is the mean
+over all orders of the n ranked documents, R of which are relevant (C. T. Hoyt et al. 2022,
+doi:10.48550/arXiv.2203.07544).
 
 Ties: the first of n relevant documents in a tie group of m is at the first rank of the group with probability n / m.
-Otherwise it is at the second rank with probability n / (m − 1), and so on (McSherry and Najork 2008, section 2.5).
-
-Compute the rank of the first relevant document, metrics at the mean rank of a tie group, and values by chance.
-
-The mean rank of a tie group of m documents below a others is a + (m + 1) / 2. Chance is the mean over all orders of
-the n ranked documents, R of which are relevant: see C. T. Hoyt et al. 2022, doi:10.48550/arXiv.2203.07544.
+Otherwise it is at the second rank with probability n / (m − 1), and so on (McSherry and Najork 2008, section 2.5). The
+mean rank of a tie group of m documents below a others is a + (m + 1) / 2.
 """
 
 import math

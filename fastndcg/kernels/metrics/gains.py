@@ -1,50 +1,32 @@
 """
 Compute the metrics that add up gains: DCG and nDCG, their variants, and the Q-measure.
 
-Compute gains and the metrics that add them up: CG, DCG, IDCG, nDCG (Järvelin and Kekäläinen 2002).
-
-DCG@k is the sum over ranks r = 1 … k of gain · discount(r), and nDCG@k = DCG@k / IDCG@k. Sums run in rank order.
+DCG@k is the sum over ranks r = 1 … k of gain · discount(r), and nDCG@k = DCG@k / IDCG@k (Järvelin and Kekäläinen 2002).
+Sums run in rank order. nDCG_rel is the mean of nDCG@r over the ranks r of all documents with a gain, and Rndcg over the
+ranks that end a level of the ideal ranking. G and binG discount a gain by the gains missed above it, in place of its
+rank. The last four are trec_eval's.
 
 Ties: each document of a tie group counts with the mean discount of the group's ranks. The sum of the discounts of a
-group is a difference of `discount_sums`, and of `discount_rests` for the digits that it loses.
+group is a difference of `discount_sums`, and of `discount_rests` for the digits that it loses. Given the rank of one
+document of the group, each other document is at each other rank with equal probability, so that expressions that are
+linear in the gains have an exact mean. If different labels may have equal gains, all documents of a tie group may have
+the same gain. Then their gains are added rank by rank, as for the ideal ranking: a perfect order has exactly the IDCG.
 
-If different labels may have equal gains, all documents of a tie group may have the same gain. Then their gains are
-added rank by rank, as for the ideal ranking: a perfect order has exactly the IDCG.
-
-label_offsets   (n_queries + 1,)  int64, query q owns candidates label_offsets[q] up to label_offsets[q + 1]
-highest_gains   (n_queries,)      float64, highest gain of the judged documents
-highest_ndcg    1, or infinity where negative gains let nDCG exceed 1
-
-Compute gains relative to the highest possible gains at the same rank: nDCG_rel, Rndcg, G and binG.
-
-nDCG_rel is the mean of nDCG@r over the ranks r of all documents with a gain. Rndcg is the mean of nDCG@r over the
-ranks that end a level of the ideal ranking. G and binG discount a gain by the gains missed above it, in place of its
-rank. All four are trec_eval's.
-
-Ties: given the rank of one document of a tie group, each other document is at each other rank of the group with equal
-probability. Expressions that are linear in the gains therefore have an exact mean.
-
-mixed_ideal_gains, mixed_ideal_offsets   gains of the ideal ranking, query q from mixed_ideal_offsets[q] on, gains
-                          above 0 first, and empty if all gains are 1
-constant_gain             gain of every document; NaN if gains differ
-n_gaining, n_gaining_ranked   (n_queries,)  float64, number of documents with a gain above 0: in all, and ranked
-idcg_by_rank, idcg_starts        idcg_by_rank[idcg_starts[q] + r] is the DCG of the first r ideal ranks of query q
-log2_discounts, log2_sums, log2_rests   as discounts, discount_sums and discount_rests, for 1 / log2(r + 1)
-highest_ndcg          1, or infinity where negative gains let nDCG exceed 1
-out_dcg           (n_queries,)  float64, buffer: DCG down to a rank
-
-Q-measure: average precision of a ratio that blends gains with counts (Sakai 2004).
-
-The blended ratio at rank r is (C(r) + beta · G(r)) / (r + beta · G*(r)). C counts the relevant documents of the first
-r ranks, G adds up their gains, and G* is G of the ideal ranking. Q is the sum of the ratios at the ranks of relevant
-documents, over the number of relevant documents.
-
-Ties: the denominator depends on the rank alone, so that a tie group needs the expected numerator at each rank. A
+Q is the mean over relevant documents of the blended ratio at their rank r, (C(r) + beta · G(r)) / (r + beta · G*(r))
+(Sakai 2004). C counts the relevant documents of the first r ranks, G adds up their gains, and G* is G of the ideal
+ranking. The denominator depends on the rank alone, so that a tie group needs the expected numerator at each rank. A
 relevant document is at a given rank with probability n / m, for n relevant documents in a group of m. Given that, each
 of the other n − 1 is at each rank of the group above with probability 1 / (m − 1).
 
+label_offsets   (n_queries + 1,)  int64, query q owns candidates label_offsets[q] up to label_offsets[q + 1]
 ideal_gains, ideal_gain_offsets   gains of the ideal ranking, rank by rank
-beta                              weight of a gain beside a count
+highest_gains   (n_queries,)      float64, highest gain of the judged documents, 0 if none is above 0
+highest_ndcg    1, or infinity where negative gains let nDCG exceed 1
+n_gaining, n_gaining_ranked       (n_queries,)  float64, number of documents with a gain above 0: in all, and ranked
+idcg_by_rank, idcg_starts         idcg_by_rank[idcg_starts[q] + r] is the DCG of the first r ideal ranks of query q
+log2_discounts, log2_sums, log2_rests   as discounts, discount_sums and discount_rests, for 1 / log2(r + 1)
+beta            weight of a gain beside a count
+out_dcg         (n_queries,)      float64, buffer: DCG down to a rank
 """
 
 import math
@@ -170,22 +152,6 @@ def dcg(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, d
 
 
 @kernel
-def dcg_of_all_hits(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
-    """
-    Compute DCG@k as `dcg` does, where at most tied hits are below the cutoff: one loop takes 3 % less of nDCG@10.
-
-    A tie group that the cutoff splits may have been put in an order, some of it below rank k.
-    """
-    all_discounts = Discounts(discounts, discount_sums, discount_rests)
-    for q in range(out.shape[0]):
-        out[q] = 0.0
-    for h in range(hit_above.shape[0]):
-        above = np.uint32(hit_above[h])
-        discount = discount_hit(all_discounts, above, np.uint32(hit_ties[h]), k) if above < k else 0.0
-        out[np.uint32(hit_queries[h])] += hit_gains[h] * discount
-
-
-@kernel
 def dcg_with_equal_gains(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
     """Compute DCG@k where different labels may have equal gains."""
     hits = GainHits(hit_queries, hit_above, hit_ties, hit_gains)
@@ -206,9 +172,10 @@ def dcg_with_equal_gains(hit_queries, hit_above, hit_ties, hit_gains, discounts,
 
 @kernel
 def find_highest_gains(ideal_gains, ideal_offsets, out):
-    """Write the highest gain of each query: the first of its ideal ranking, 0 if that is empty."""
+    """Write the highest gain of each query, the first of its ideal ranking, or 0 if none is above 0."""
     for q in range(out.shape[0]):
-        out[q] = ideal_gains[ideal_offsets[q]] if ideal_offsets[q] < ideal_offsets[q + 1] else 0.0
+        highest = ideal_gains[ideal_offsets[q]] if ideal_offsets[q] < ideal_offsets[q + 1] else 0.0
+        out[q] = max(highest, 0.0)
 
 
 @kernel
@@ -249,14 +216,6 @@ def idcg_with_unit_gains(label_offsets, discount_sums, k, out):
 
 
 @kernel
-def idcg_k_best(ideal_gains, ideal_offsets, discount_sums, k, out):
-    """Compute the DCG of k documents that all have the query's highest gain."""
-    for q in range(out.shape[0]):
-        highest_gain = ideal_gains[ideal_offsets[q]] if ideal_offsets[q] < ideal_offsets[q + 1] else 0.0
-        out[q] = max(highest_gain, 0.0) * discount_sums[k]
-
-
-@kernel
 def idcg_of_retrieved(ideal_above, ideal_gains, ideal_offsets, sizes, discounts, k, out):
     """Compute IDCG@k of as many documents as the query has retrieved."""
     for q in range(out.shape[0]):
@@ -289,13 +248,6 @@ class IdealSums(NamedTuple):
     sums: np.ndarray
     starts: np.ndarray
     n_gaining: np.ndarray
-
-
-class IdealGains(NamedTuple):
-    """Gains of the ideal ranking, query q from offsets[q] up to offsets[q + 1]."""
-
-    gains: np.ndarray
-    offsets: np.ndarray
 
 
 @kernel
@@ -401,12 +353,22 @@ def ndcg_at_relevant(
         out[q] = min(total / n_gaining[q], highest_ndcg) if best > 0.0 else math.nan
 
 
-@inline
-def average_at_levels(hits, hit_offsets, ideal, sizes, discounts, out):
-    """Compute Rndcg where gains differ: a level ends at each rank where the ideal gain falls."""
+@kernel
+def ndcg_at_levels(
+    hit_queries, hit_above, hit_ties, hit_gains, hit_offsets, ideal_gains, ideal_gain_offsets, n_gaining, sizes,
+    discounts, discount_sums, discount_rests, highest_ndcg, out,
+):  # fmt: skip
+    """
+    Compute Rndcg: the mean of nDCG at the ranks that end a level of the ideal ranking, where the ideal gain falls.
+
+    A query with R + 2 or more ranked documents, for R documents with a gain, has the nDCG of all ranks as one more
+    level.
+    """
+    hits = GainHits(hit_queries, hit_above, hit_ties, hit_gains)
+    all_discounts = Discounts(discounts, discount_sums, discount_rests)
     for q in range(out.shape[0]):
-        first = ideal.offsets[q]
-        n_ideal = count_positive(ideal.gains, first, ideal.offsets[q + 1])
+        first = ideal_gain_offsets[q]
+        n_ideal = count_positive(ideal_gains, first, ideal_gain_offsets[q + 1])
         stop = hit_offsets[q + 1]
         h = hit_offsets[q]
         total = 0.0
@@ -415,45 +377,27 @@ def average_at_levels(hits, hit_offsets, ideal, sizes, discounts, out):
         n_levels = 0
         for i in range(n_ideal + 1):
             if i < n_ideal:
-                best += ideal.gains[first + i] * discounts.values[i + 1]
-                if i + 1 < n_ideal and ideal.gains[first + i] == ideal.gains[first + i + 1]:
+                best += ideal_gains[first + i] * discounts[i + 1]
+                if i + 1 < n_ideal and ideal_gains[first + i] == ideal_gains[first + i + 1]:
                     continue
             elif sizes[q] <= n_ideal + 1:
                 continue
             k = MAX_RANK if i == n_ideal else i + 1
             split_share = 0.0
-            while h < stop and hits.above[h] < k:
-                if hits.tie_sizes[h] == 1:
-                    dcg += hits.gains[h] * discounts.values[hits.above[h] + 1]
+            while h < stop and hit_above[h] < k:
+                if hit_ties[h] == 1:
+                    dcg += hit_gains[h] * discounts[hit_above[h] + 1]
                     h += 1
                     continue
-                end, share = group_dcg(hits, h, discounts, k)
-                if hits.above[h] + hits.tie_sizes[h] > k:
+                end, share = group_dcg(hits, h, all_discounts, k)
+                if hit_above[h] + hit_ties[h] > k:
                     split_share = share
                     break
                 dcg += share
                 h = end
             total += (dcg + split_share) / best if best > 0.0 else 0.0
             n_levels += 1
-        out[q] = total / max(n_levels, 1)
-
-
-@kernel
-def ndcg_at_levels(
-    hit_queries, hit_above, hit_ties, hit_gains, hit_offsets, ideal_gains, ideal_gain_offsets, n_gaining, sizes,
-    discounts, discount_sums, discount_rests, highest_ndcg, out,
-):  # fmt: skip
-    """
-    Compute Rndcg: the mean of nDCG at the ranks that end a level of the ideal ranking.
-
-    A query with R + 2 or more ranked documents, for R documents with a gain, has the nDCG of all ranks as one more
-    level.
-    """
-    hits = GainHits(hit_queries, hit_above, hit_ties, hit_gains)
-    all_discounts = Discounts(discounts, discount_sums, discount_rests)
-    average_at_levels(hits, hit_offsets, IdealGains(ideal_gains, ideal_gain_offsets), sizes, all_discounts, out)
-    for q in range(out.shape[0]):
-        out[q] = min(out[q], highest_ndcg) if n_gaining[q] > 0.0 else math.nan
+        out[q] = min(total / max(n_levels, 1), highest_ndcg) if n_gaining[q] > 0.0 else math.nan
 
 
 @inline
@@ -464,16 +408,17 @@ def add_exactly(total, rest, value):
     return new_total, rest + ((total - (new_total - added)) + (value - added))
 
 
-@inline
-def add_different_gains(hit_above, hit_gains, hit_offsets, ideal, log2_discounts, out):
+@kernel
+def normalised_gain(hit_above, hit_gains, hit_offsets, ideal_gains, ideal_gain_offsets, log2_discounts, out):
     """
-    Compute G where gains differ: each gain is discounted by the ideal gains, less the gains, down to its rank.
+    Compute G: each gain discounted by the ideal gains, less the gains, down to its rank, over the sum of all gains.
 
-    An ideal gain below 1, or a rank beyond the ideal ranking, counts 1.
+    An ideal gain below 1, or a rank beyond the ideal ranking, counts 1. G has no expectation over orders. The engine
+    has put the hits in an order.
     """
     for q in range(out.shape[0]):
-        first = ideal.offsets[q]
-        n_ideal = count_positive(ideal.gains, first, ideal.offsets[q + 1])
+        first = ideal_gain_offsets[q]
+        n_ideal = count_positive(ideal_gains, first, ideal_gain_offsets[q + 1])
         total = 0.0
         missed = 0.0  # ideal gains less gains
         rest = 0.0  # rounding error of `missed`: gains that cancel may be of any size
@@ -481,7 +426,7 @@ def add_different_gains(hit_above, hit_gains, hit_offsets, ideal, log2_discounts
         for h in range(hit_offsets[q], hit_offsets[q + 1]):
             missed, rest = add_exactly(missed, rest, -hit_gains[h])
             while n_ideal_ranks < min(hit_above[h] + 1, n_ideal):
-                missed, rest = add_exactly(missed, rest, max(ideal.gains[first + n_ideal_ranks], 1.0))
+                missed, rest = add_exactly(missed, rest, max(ideal_gains[first + n_ideal_ranks], 1.0))
                 n_ideal_ranks += 1
             if hit_gains[h] > 0.0:
                 exact = missed + (rest + (hit_above[h] + 1 - n_ideal_ranks))
@@ -490,23 +435,7 @@ def add_different_gains(hit_above, hit_gains, hit_offsets, ideal, log2_discounts
                     total += hit_gains[h] * log2_discounts[place + 1]
                 else:
                     total += hit_gains[h] / math.log2(2.0 + max(exact, 0.0))
-        highest_total = 0.0
-        for i in range(first, first + n_ideal):
-            highest_total += ideal.gains[i]
-        out[q] = total / highest_total if n_ideal > 0 else math.nan
-
-
-@kernel
-def normalised_gain(
-    hit_above, hit_gains, hit_offsets, ideal_gains, ideal_gain_offsets, log2_discounts, out
-):  # fmt: skip
-    """
-    Compute G: gains discounted by the gains missed above, over the sum of all gains.
-
-    G has no expectation over orders. The engine has put the hits in an order.
-    """
-    ideal = IdealGains(ideal_gains, ideal_gain_offsets)
-    add_different_gains(hit_above, hit_gains, hit_offsets, ideal, log2_discounts, out)
+        out[q] = total / sum_gains(ideal_gains, first, first + n_ideal) if n_ideal > 0 else math.nan
 
 
 @kernel

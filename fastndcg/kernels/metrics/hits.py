@@ -1,7 +1,5 @@
 """
-Parts of kernels that read hits: tie groups, and sums over their ranks.
-
-Find tie groups among hits, and count and add up their documents.
+Parts of kernels that read hits: find tie groups among them, count and add up their documents, add up over their ranks.
 
 A kernel has one loop over the hits of all queries, with this pattern:
 
@@ -22,8 +20,6 @@ A kernel has one loop over the hits of all queries, with this pattern:
 
 A loop per query would end at an unpredictable place for almost every query. Conditional expressions in place of
 branches serve the same end. Query numbers are unsigned, so that no code for negative indices is compiled.
-
-Sums of reciprocals of whole numbers, in a time that does not depend on how many there are.
 """
 
 import math

@@ -1,35 +1,24 @@
 """
 Compute the metrics of pairs of documents, of multi-label ranking, and of precision at a recall.
 
-Compute metrics of pairs of documents: AUC, partial AUC, ranking loss and pairwise accuracy.
-
 A pair has two documents with different labels, at least one of them ranked. It is right if the document with the higher
 label is ranked higher. Documents that were not retrieved rank below all others. For AUC and ranking loss there are two
-labels: relevant and not relevant.
-
-Ties: a pair with equal scores counts 1/2. All sums are whole or half numbers and therefore exact in float64.
-
-judged_sizes     (n_queries,)      int64, number of judged documents
-max_fpr          highest false positive rate of the partial AUC
-out_counted, out_whole, out_rest   (n_queries,)  float64, buffers: see `add_partial_area`
-
-Compute metrics of the ranks of relevant documents: LRAP, coverage error and precision at a recall.
-
-Ties: the last of n places drawn from m is on average n · (m + 1) / (n + 1). The rank of the n-th of several relevant
-documents in a tie group is negative hypergeometric.
-
-precision_sums   (n_queries,)  float64, expected sum of the precisions at relevant documents
-recall           share of the relevant documents
-
-Compute interpolated precision at a recall, and its mean over several recalls (IPrec and IAP).
+labels: relevant and not relevant. A pair with equal scores counts 1/2. All sums are whole or half numbers and therefore
+exact in float64.
 
 Interpolated precision at a recall is the highest P@r over the ranks r with that recall or more. Precision only falls
 between two relevant documents, so that the maximum is at a relevant document.
 
-Ties: the metrics have no expectation over orders. The engine has put the hits in an order.
+Ties: the last of n places drawn from m is on average n · (m + 1) / (n + 1). The rank of the n-th of several relevant
+documents in a tie group is negative hypergeometric. Interpolated precision has no expectation over orders. The engine
+has put the hits in an order.
 
+judged_sizes      (n_queries,)   int64, number of judged documents
+max_fpr           highest false positive rate of the partial AUC
+out_counted, out_whole, out_rest   (n_queries,)  float64, buffers: see `add_partial_area`
+precision_sums    (n_queries,)   float64, expected sum of the precisions at relevant documents
+recall, recalls   share of the relevant documents; (n_recalls,)  float64, several of them
 relevant_queries, relevant_above, relevant_offsets   hits that are relevant, as hit_queries, hit_above and hit_offsets
-recalls           (n_recalls,)   float64, shares of the relevant documents
 n_recalls_needing ((FEW + 1) * WIDE,) float64: n_recalls_needing[R * WIDE + n] recalls need n of R relevant documents
 recall_rounding   number that is added to recall · R before rounding down to the number of relevant documents needed
 interpolated      (n_queries,)   float64, interpolated precision at one recall

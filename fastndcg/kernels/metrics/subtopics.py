@@ -1,8 +1,6 @@
 """
 Compute the metrics of judgments by subtopic, and the greedy ideal ranking.
 
-Compute metrics of judgments by subtopic: novelty metrics, intent-aware metrics and subtopic recall.
-
 The label of a document is the number of its pattern: the set of subtopics that it is relevant to. In novelty
 metrics, a document has gain (1 − alpha)^x for each of its subtopics (Clarke et al. 2008). The number x counts the
 documents above that are relevant to the same subtopic. Intent-aware metrics are the mean of a metric over subtopics.
@@ -10,9 +8,13 @@ documents above that are relevant to the same subtopic. Intent-aware metrics are
 Ties: every metric here is a sum over subtopics, and so is its expectation. The documents of a tie group that are
 relevant to one subtopic are at any set of ranks of the group with equal probability.
 
-hit_labels        (n_hits,)  float64, numbers of patterns; below 0 for none
-judged_labels, judged_offsets           the same for all judged documents that are relevant to a subtopic
-pattern_offsets, pattern_subtopics      pattern p has subtopics pattern_offsets[p] up to pattern_offsets[p + 1]
+The ideal ranking is found greedily: the optimal one is NP-hard to find. Each step takes the document with the highest
+gain after those chosen so far, the first of them if several have it. Documents with one pattern have equal gains, so
+that only the first of them that is left is compared.
+
+hit_labels        (n_hits,)       float64, numbers of patterns; below 0 for none
+judged_labels, judged_offsets     the same for all judged documents that are relevant to a subtopic
+pattern_offsets, pattern_subtopics   pattern p has subtopics pattern_offsets[p] up to pattern_offsets[p + 1]
 n_slots           upper bound of the numbers of subtopics
 n_subtopics       (n_queries,)    float64, number of subtopics with a relevant document
 n_covered, support  (n_queries,)  float64, expected number, or weight, of the subtopics in the first k ranks
@@ -20,21 +22,13 @@ total_importance  (n_queries,)    float64, weight of all subtopics
 all_covered       (n_queries,)    float64, probability that the first k ranks cover all subtopics
 weights           (k_max + 1,)    float64, weights[r] belongs to rank r
 novelty_by_…      (n_queries,)    float64, sum of gain · weight over the first k ranks, by kind of weight
-ideal_novelty_by_…   (n_queries,)  float64, that sum for the ideal ranking: see diversity_ideal.py
+ideal_novelty_by_…  (n_queries,)  float64, that sum for the ideal ranking: see `best_order`
 max_novelty_by_…  (n_queries,)    float64, that sum for documents that are relevant to all subtopics
-
-Find the ideal ranking for judgments by subtopic, greedily: the optimal one is NP-hard to find (Clarke et al. 2008).
-
-Each step takes the document with the highest gain after those chosen so far, the first of them if several have it.
-Documents with one pattern have equal gains, so that only the first of them that is left is compared.
-
-judged_labels, judged_offsets, pattern_offsets, pattern_subtopics, n_slots   see diversity.py
-alpha          share of its gain that a subtopic loses with each document
-depth          number of ranks
-out_labels     (n_judged,)        float64, patterns of the documents of each query in ideal order
-out_above      (n_judged,)        int32, ranks less one
-out_ties       (n_judged,)        int32, 1: the ideal ranking has no ties
-out_offsets    (n_queries + 1,)   int64
+alpha             share of its gain that a subtopic loses with each document
+depth             number of ranks
+out_labels        (n_judged,)     float64, patterns of the documents of each query in ideal order
+out_above, out_ties  (n_judged,)  int32, ranks less one; 1, as the ideal ranking has no ties
+out_offsets       (n_queries + 1,)  int64
 """
 
 import math

@@ -1,16 +1,12 @@
 """
 Collect the documents that may become hits, and define the arrays that kernels of this package share.
 
-Arrays that the kernels of this package share, in groups.
-
 A kernel works on one chunk: consecutive queries, of which `first` is the first. Queries and documents of a chunk are
 counted from 0. `offsets` has all queries, so query q of the chunk owns the documents `offsets[first + q]` up to
 `offsets[first + q + 1]` of `scores` and `labels`.
 
-Kernels that Python calls take these groups as plain tuples, in the order of their fields: a call with two NamedTuples
-takes 2.1 µs, one with two plain tuples 0.8 µs. One query through `fn.ndcg` takes 14 µs.
-
-Collect the documents that can matter to a metric, and count the relevant ones among them.
+Kernels that Python calls take groups of arrays as plain tuples, in the order of their fields: a call with two
+NamedTuples takes 2.1 µs, one with two plain tuples 0.8 µs. One query through `fn.ndcg` takes 14 µs.
 
 `collect` is the only kernel that reads the user's labels.
 """

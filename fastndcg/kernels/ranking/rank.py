@@ -1,23 +1,4 @@
 """
-Compute the hits of each query by counting higher scores or by selecting the first ranks.
-
-Count the documents that score higher than a candidate, or the same, 64 at once.
-
-Select the documents of the first ranks, where few ranks count.
-
-The window of a query has every document that scores at least a threshold, which enough documents for the first ranks
-reach. Documents that score higher than one in the window are in the window, too. So each candidate in the window is
-ranked by comparing it with the window alone.
-
-Check ranks before they serve as indices, because another thread may overwrite the scores while a kernel reads them.
-
-The kernels here read each score several times. If all reads of a score agree, ranks have three properties, which the
-kernels of metrics rely on:
-
-1. Within a query, each tie group begins at the end of the group before it, or below.
-2. A tie group has no more hits than documents.
-3. Each tie group ends within its query. The kernels that write hits ensure this property by themselves.
-
 Compute the hits of each query without sorting all its documents.
 
 Three strategies give the same hits, to the bit:
@@ -26,8 +7,20 @@ COUNT    compare every document with each candidate, 64 documents at once: for u
 SELECT   find the documents of the first ranks and compare them with one another: for many candidates, few ranks
 SORT     sort all documents by score: for many candidates and many ranks
 
+The window of a query has every document that scores at least a threshold, which enough documents for the first ranks
+reach. Documents that score higher than one in the window are in the window, too. So each candidate in the window is
+ranked by comparing it with the window alone.
+
 A query that COUNT and SELECT cannot rank is *open*. `rank` leaves room for all its candidates, and `rank_remaining` in
 many_candidates.py writes its hits. `rank` is the first kernel to read the scores of a query.
+
+Ranks are checked before they serve as indices, because another thread may overwrite the scores while a kernel reads
+them, each several times. If all reads of a score agree, ranks have three properties, which the kernels of metrics rely
+on:
+
+1. Within a query, each tie group begins at the end of the group before it, or below.
+2. A tie group has no more hits than documents.
+3. Each tie group ends within its query. The kernels that write hits ensure this property by themselves.
 """
 
 from typing import NamedTuple

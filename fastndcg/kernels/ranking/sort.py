@@ -1,12 +1,9 @@
 """
 Sort numbers of documents by falling score: short runs by insertion and merging, many documents by radix.
 
-Sort small arrays of indices stably.
-
-Rank the candidates of a query by sorting all its documents by score, byte by byte.
-
-The sort key of a document is a uint64 that rises as the score falls. With each key goes the index of the candidate that
-has it, or the number of candidates for other documents. A radix sort has no branch that depends on the scores.
+`sort_descending` is stable. `rank_by_sorting` sorts all documents of a query byte by byte. The sort key of a document
+is a uint64 that rises as the score falls. With each key goes the index of the candidate that has it, or the number of
+candidates for other documents. A radix sort has no branch that depends on the scores.
 """
 
 from typing import NamedTuple

@@ -1,9 +1,6 @@
 """
 Metrics of two rankings of the same documents, the first of which is the truth where that matters.
 
-Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
-`fastndcg.reference`.
-
 first, second   the scores of the documents that are in both rankings
 
 first, second   {document: score} of either ranking
@@ -14,81 +11,67 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import partial
 
 from fastndcg.metrics.families.record import Parameter, Record
 
-FUNCTION = "agreement"
 FEW = "fewer than two documents are in both rankings"
 ALL_TIED = f"{FEW}, or one ranks them all alike"
 EXPECTED = "the mean over all orders of equal scores, in either ranking"
 URBANO_2017 = "J. Urbano and M. Marrero, The treatment of ties in AP correlation, ICTIR 2017"
+_of_rankings = partial(Record, range="−1 to 1", has_cutoff=False, ties=(), function_name="agreement")
 
 RECORDS = (
-    Record(
+    _of_rankings(
         name="tau_b",
         title="Kendall's tau-b",
         kernel="agreement.tau_b",
         formula="(C − D) / √((n0 − n1) · (n0 − n2)): of n0 pairs of documents in both rankings C are in the same "
         "order, D in the opposite one, n1 and n2 tied in the first and in the second",
-        range="−1 to 1",
         undefined=ALL_TIED,
         source="M. G. Kendall, The treatment of ties in ranking problems, Biometrika 1945",
         doi="10.1093/biomet/33.3.239",
         aliases=("kendall", "kendall_tau", "kendalltau"),
         peers=(("SciPy", "kendalltau"), ("pandas", "corr(method='kendall')"), ("ircor", "tau_b")),
-        has_cutoff=False,
-        ties=(),
-        function_name=FUNCTION,
     ),
-    Record(
+    _of_rankings(
         name="spearman",
         title="Spearman's rank correlation",
         kernel="agreement.spearman",
         formula="the correlation of the ranks of documents in both rankings; tied ones share their mean rank",
-        range="−1 to 1",
         undefined=ALL_TIED,
         source="C. Spearman, The proof and measurement of association between two things, 1904",
         doi="10.2307/1412159",
         aliases=("rho", "spearmanr"),
         peers=(("SciPy", "spearmanr"), ("pandas", "corr(method='spearman')")),
-        has_cutoff=False,
-        ties=(),
-        function_name=FUNCTION,
     ),
-    Record(
+    _of_rankings(
         name="tau_ap",
         title="AP correlation",
         kernel="agreement.tau_ap",
         formula="2 / (n − 1) · (sum over ranks i = 2 … n of the second ranking of C(i) / (i − 1)) − 1: C(i) documents "
         f"above rank i are above that at rank i in the first ranking, too; {EXPECTED} (tau_AP,a)",
-        range="−1 to 1",
         undefined=FEW,
         source="E. Yilmaz, J. A. Aslam and S. Robertson, A new rank correlation coefficient for information retrieval, "
         f"SIGIR 2008; ties: {URBANO_2017}",
         doi="10.1145/1390334.1390435",
         aliases=("tauap", "tau_ap_a", "ap_correlation"),
         peers=(("ircor", "tauAP, tauAP_a"),),
-        has_cutoff=False,
         ties=("average",),
-        function_name=FUNCTION,
     ),
-    Record(
+    _of_rankings(
         name="tau_ap_b",
         title="AP correlation of two rankings with ties, neither of which is the truth",
         kernel="agreement.tau_ap_b",
         formula="the mean over both directions of 2 / m · (sum over the m documents below the first tie group of "
         "C(i) / p(i)) − 1: p(i) are above document i's tie group, C(i) of them above it in the other ranking, too",
-        range="−1 to 1",
         undefined=ALL_TIED,
         source=URBANO_2017,
         doi="10.1145/3121050.3121106",
         aliases=("tauap_b",),
         peers=(("ircor", "tauAP_b"),),
-        has_cutoff=False,
-        ties=(),
-        function_name=FUNCTION,
     ),
-    Record(
+    _of_rankings(
         name="RBO",
         title="rank-biased overlap",
         kernel="agreement.rbo",
@@ -111,8 +94,8 @@ RECORDS = (
         ),
         aliases=("rbo", "rank_biased_overlap"),
         peers=(("rbo", "RankingSimilarity.rbo_ext"),),
+        has_cutoff=True,
         ties=("average",),
-        function_name=FUNCTION,
     ),
 )
 

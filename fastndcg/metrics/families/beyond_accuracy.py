@@ -1,9 +1,6 @@
 """
 Metrics of recommended items beyond accuracy. Without a cutoff, k is the length of the lists.
 
-Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
-`fastndcg.reference`.
-
 items   the user's first k items
 facts   data of all items and of this user
 metric  the metric with its parameters
@@ -17,42 +14,38 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 from fastndcg.metrics.families.record import Parameter, Record
 
-FUNCTION = "beyond_accuracy"
-EMPTY = "nothing is recommended"
 GE_2010 = (
     "M. Ge, C. Delgado-Battenfeld and D. Jannach, Beyond accuracy: evaluating recommender systems by coverage and "
     "serendipity, RecSys 2010"
 )
 ZHOU_2010 = "T. Zhou et al., Solving the apparent diversity-accuracy dilemma of recommender systems, PNAS 2010"
+_of_items = partial(Record, undefined="nothing is recommended", ties=(), function_name="beyond_accuracy")
 
 RECORDS = (
-    Record(
+    _of_items(
         name="popularity",
         title="average popularity of the recommended items",
         kernel="beyond_accuracy.mean_over_items",
         formula="mean over the first k items of how many users interacted with the item",
         range="0 and up",
-        undefined=EMPTY,
         source="H. Yin et al., Challenging the long tail recommendation, VLDB 2012",
         doi="10.14778/2311906.2311916",
         aliases=("arp", "average_popularity", "avg_rec_popularity"),
         peers=(("RecTools", "AvgRecPopularity"), ("RecBole", "AveragePopularity")),
         higher_is_better=False,
-        ties=(),
-        function_name=FUNCTION,
         needs=("popularity",),
     ),
-    Record(
+    _of_items(
         name="novelty",
         title="novelty, self-information",
         kernel="beyond_accuracy.mean_over_items",
         formula="mean over the first k items of −log2 of the share of users who interacted with the item",
         range="0 and up",
-        undefined=EMPTY,
         source=ZHOU_2010,
         doi="10.1073/pnas.1000488107",
         parameters=(
@@ -70,18 +63,14 @@ RECORDS = (
             ("recommenders", "novelty: share_of=interactions"),
             ("RePlay", "Surprisal: over log2 of the number of users, so that it is at most 1"),
         ),
-        ties=(),
-        function_name=FUNCTION,
         needs=("popularity",),
     ),
-    Record(
+    _of_items(
         name="tail",
         title="tail percentage",
         kernel="beyond_accuracy.mean_over_items",
         formula="share of the first k items that are in the long tail: all but the most popular ones, which have the "
         "share `head` of all interactions; or the share `items` of all items, the least popular ones",
-        range="0 to 1",
-        undefined=EMPTY,
         source="H. Abdollahpouri, R. Burke and B. Mobasher, Managing popularity bias in recommender systems with "
         "personalized re-ranking, FLAIRS 2019",
         doi="10.48550/arXiv.1901.07555",
@@ -95,11 +84,9 @@ RECORDS = (
         ),
         aliases=("tail_percentage", "aplt"),
         peers=(("RecBole", "TailPercentage: items=0.1; items of equal popularity by id"),),
-        ties=(),
-        function_name=FUNCTION,
         needs=("popularity",),
     ),
-    Record(
+    _of_items(
         name="ILD",
         title="intra-list diversity",
         kernel="beyond_accuracy.cosine_diversity",
@@ -128,16 +115,12 @@ RECORDS = (
             ("recommenders", "diversity: 1 − mean cosine"),
             ("LensKit", "ILS: mean cosine"),
         ),
-        ties=(),
-        function_name=FUNCTION,
     ),
-    Record(
+    _of_items(
         name="serendipity",
         title="serendipity",
         kernel="beyond_accuracy.serendipity",
         formula="share of the first k items that the user likes and that are not among the k most popular items",
-        range="0 to 1",
-        undefined=EMPTY,
         source=GE_2010,
         doi="10.1145/1864708.1864761",
         parameters=(
@@ -147,51 +130,42 @@ RECORDS = (
             ("RecTools", "Serendipity: by how much the rank of a liked item is above that by popularity"),
             ("recommenders", "user_serendipity: liked items by their distance from the user's history"),
         ),
-        ties=(),
-        function_name=FUNCTION,
         needs=("liked", "popularity"),
     ),
-    Record(
+    _of_items(
         name="coverage",
         title="catalogue coverage",
         kernel="beyond_accuracy.coverage",
         formula="share of the catalogue's items that are among the first k of a user",
-        range="0 to 1",
         undefined="the catalogue is empty",
         source=GE_2010,
         doi="10.1145/1864708.1864761",
         aliases=("catalogue_coverage", "catalog_coverage", "item_coverage"),
         peers=(("RecTools", "CatalogCoverage"), ("RecBole", "ItemCoverage"), ("RePlay", "Coverage")),
-        ties=(),
-        function_name=FUNCTION,
         needs=("catalogue",),
         has_one_value=True,
     ),
-    Record(
+    _of_items(
         name="gini",
         title="Gini index of how often items are recommended",
         kernel="beyond_accuracy.gini",
         formula="sum over the n items of the catalogue, the least recommended first, of (2i − n − 1) · c(i), over "
         "n · sum of c(i); c(i) users have item i among their first k",
         range="0 (all alike) to 1 − 1/n",
-        undefined=EMPTY,
         source="D. Fleder and K. Hosanagar, Blockbuster culture's next rise or fall, Management Science 2009",
         doi="10.1287/mnsc.1080.0974",
         aliases=("gini_index",),
         peers=(("RecBole", "GiniIndex"), ("LensKit", "ListGini")),
         higher_is_better=False,
-        ties=(),
-        function_name=FUNCTION,
         needs=("catalogue",),
         has_one_value=True,
     ),
-    Record(
+    _of_items(
         name="entropy",
         title="Shannon entropy of recommended items",
         kernel="beyond_accuracy.entropy",
         formula="−sum over items of s · log2(s); s is the item's share of all recommendations in the first k ranks",
         range="0 to log2 of the number of items",
-        undefined=EMPTY,
         source="C. E. Shannon, A mathematical theory of communication, Bell System Technical Journal 1948",
         doi="10.1002/j.1538-7305.1948.tb01338.x",
         aliases=("shannon_entropy", "distributional_coverage"),
@@ -199,23 +173,18 @@ RECORDS = (
             ("recommenders", "distributional_coverage"),
             ("RecBole", "ShannonEntropy: in nats, over the number of different items"),
         ),
-        ties=(),
-        function_name=FUNCTION,
         has_one_value=True,
     ),
-    Record(
+    _of_items(
         name="personalisation",
         title="personalisation, inter-user diversity",
         kernel="beyond_accuracy.personalisation",
         formula="mean over pairs of users of 1 − the number of items that both have among their first k, over the "
         "length of the longer of both lists; users without items are left out",
-        range="0 to 1",
         undefined="fewer than two users have items",
         source=ZHOU_2010,
         doi="10.1073/pnas.1000488107",
         aliases=("personalization", "inter_user_diversity", "inter_list_diversity"),
-        ties=(),
-        function_name=FUNCTION,
         has_one_value=True,
     ),
 )

@@ -1,9 +1,4 @@
-"""
-Metrics of users who may stop at a document, who adapt, or whom an ideal ranking satisfies.
-
-Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
-`fastndcg.reference`.
-"""
+"""Metrics of users who may stop at a document, who adapt, or whom an ideal ranking satisfies."""
 
 from __future__ import annotations
 
@@ -40,8 +35,6 @@ RECORDS = (
         kernel="cascades.expected_reciprocal_rank",
         formula="sum over ranks r = 1 … k of 1/r · stop(r) · product over the ranks i above of 1 − stop(i), where "
         "stop(r) = (2^label − 1) / 2^max_grade" + TIES,
-        range="0 to 1",
-        undefined="never",
         source=CHAPELLE_2009,
         doi="10.1145/1645953.1646033",
         parameters=(MAX_GRADE, STOP),
@@ -53,7 +46,6 @@ RECORDS = (
         title="normalised expected reciprocal rank",
         kernel="cascades.normalised_reciprocal_rank",
         formula="ERR@k / ERR@k of the best order of all judged documents",
-        range="0 to 1",
         undefined="nothing has a label above 0",
         source=CHAPELLE_2009 + "; C. L. A. Clarke and others, A comparative analysis of cascade measures, WSDM 2011",
         doi="10.1145/1935826.1935847",
@@ -66,8 +58,6 @@ RECORDS = (
         kernel="cascades.pfound",
         formula="sum over ranks r = 1 … k of decay^(r − 1) · stop(r) · product over the ranks i above of 1 − stop(i)"
         + TIES,
-        range="0 to 1",
-        undefined="never",
         source="A. Gulin, P. Karpovich, D. Raskovalov, I. Segalovich, Yandex at ROMIP 2009, ROMIP 2009, "
         "http://romip.ru/romip2009/15_yandex.pdf",
         parameters=(
@@ -85,7 +75,6 @@ RECORDS = (
         formula="sum over ranks r = 1 … k with a relevant document of 0.64 · 0.77 · 2^(−t / half_life), where t "
         "seconds were read above: 4.4 + (0.018 · words + 7.8) · 0.64 for each relevant document, · 0.39 for each other",
         range="0 and up",
-        undefined="never",
         source="M. D. Smucker and C. L. A. Clarke, Time-based calibration of effectiveness measures, SIGIR 2012; "
         "every document is taken to be as long, and none to be a duplicate",
         doi="10.1145/2348283.2348300",
@@ -104,8 +93,6 @@ RECORDS = (
         "V(r + 1) = V(r) · ((r + goal + left − 1) / (r + goal + left))², where left is the goal less the gains down to "
         "rank r; ranks below the last document gain nothing, and without k there is no end of them; "
         f"{NO_AVERAGE}",
-        range="0 to 1",
-        undefined="never",
         source="A. Moffat, P. Bailey, F. Scholer, P. Thomas, Incorporating user expectations and behavior into the "
         "measurement of search effectiveness, TOIS 2017",
         doi="10.1145/3052768",
@@ -125,7 +112,6 @@ RECORDS = (
         formula="gains down to the rank where they reach the goal, or down to rank k if that comes first, over that "
         f"rank; without k, 0 if the goal is not reached; {NO_AVERAGE}",
         range="0 to 1 for gains up to 1",
-        undefined="never",
         source="F. Zhang, Y. Liu, X. Li, M. Zhang, Y. Xu, S. Ma, Evaluating web search with a Bejeweled player model, "
         "SIGIR 2017",
         doi="10.1145/3077136.3080841",
@@ -140,7 +126,6 @@ RECORDS = (
         kernel="cascades.compatibility",
         formula="sum over d = 1 … k of p^(d − 1) · |R:d ∩ I:d| / d, over the same of I with itself; R:d are the first "
         "d documents, I those with a label by falling label, of one label in the order of R; without k all ranks",
-        range="0 to 1",
         undefined="no label is above 0",
         source="C. L. A. Clarke, A. Vtyurina and M. D. Smucker, Assessing top-k preferences, TOIS 2021",
         doi="10.1145/3451161",

@@ -1,9 +1,4 @@
-"""
-Precision, recall and other metrics that count relevant documents.
-
-Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
-`fastndcg.reference`.
-"""
+"""Precision, recall and other metrics that count relevant documents."""
 
 from __future__ import annotations
 
@@ -26,14 +21,11 @@ RECORDS = (
         title="average precision",
         kernel="counts.average_precision",
         formula="sum over ranks r = 1 … k with a relevant document of P@r, divided by the number of relevant documents",
-        range="0 to 1",
         undefined="nothing is relevant",
         source="C. Buckley and E. M. Voorhees, Evaluating evaluation measure stability, SIGIR 2000",
         doi="10.1145/345508.345543",
         parameters=(REL,),
         aliases=("map", "average_precision", "mean_average_precision"),
-        trec_name="map",
-        trec_cut="map_cut",
         variants=(("ap_denominator", "n_hits", "counts.average_precision_over_hits"),),
         peers=(
             ("ranx", "map"),
@@ -48,13 +40,9 @@ RECORDS = (
         title="precision",
         kernel="counts.precision",
         formula="relevant documents among the first k, divided by k; without k, by the number retrieved",
-        range="0 to 1",
-        undefined="never",
         source=VAN_RIJSBERGEN_1979,
         parameters=(REL,),
         aliases=("precision", "set_P"),
-        trec_name="set_P",
-        trec_cut="P",
         peers=(
             ("ranx", "precision"),
             ("ir_measures", "P"),
@@ -68,13 +56,10 @@ RECORDS = (
         title="recall",
         kernel="counts.recall",
         formula="relevant documents among the first k, divided by the number of relevant documents",
-        range="0 to 1",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,
         parameters=(REL,),
         aliases=("recall", "set_recall"),
-        trec_name="set_recall",
-        trec_cut="recall",
         peers=(
             ("ranx", "recall"),
             ("ir_measures", "R"),
@@ -88,12 +73,10 @@ RECORDS = (
         title="F-score",
         kernel="counts.f_score",
         formula="(1 + beta²) · P@k · R@k / (beta² · P@k + R@k)",
-        range="0 to 1",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,
         parameters=(BETA, REL),
         aliases=("f1", "f_score", "f_measure", "set_F"),
-        trec_name="set_F",
         peers=(
             ("ranx", "f1"),
             ("ir_measures", "SetF"),
@@ -105,32 +88,26 @@ RECORDS = (
         title="R-precision",
         kernel="counts.r_precision",
         formula="P at rank min(k, mult · R + 0.9, cut to a whole number), R being the number of relevant documents",
-        range="0 to 1",
         undefined="nothing is relevant, or that rank is 0",
         source="C. Buckley and E. M. Voorhees, Retrieval system evaluation, in: TREC, MIT Press 2005, chapter 3, "
         "ISBN 0-262-22073-3",
         parameters=(Parameter("mult", "float", 1, "the rank as a multiple of R", above=0), REL),
         aliases=("r_precision", "r-precision", "rprecision"),
-        trec_name="Rprec",
         peers=(
             ("ranx", "r-precision"),
             ("ir_measures", "Rprec"),
             ("TorchMetrics", "retrieval_r_precision"),
         ),
-        trec_at=("Rprec_mult", "mult"),
     ),
     Record(
         name="RelP",
         title="relative precision",
         kernel="counts.relative_precision",
         formula="relevant documents among the first k, divided by min(k, R); without k, by min(number retrieved, R)",
-        range="0 to 1",
         undefined="nothing is relevant",
         source=TREC_EVAL,
         parameters=(REL,),
         aliases=("relative_P", "set_relative_P", "relative_precision"),
-        trec_name="set_relative_P",
-        trec_cut="relative_P",
         peers=(("RecTools", "Precision(r_precision=True)"),),
     ),
     Record(
@@ -139,11 +116,8 @@ RECORDS = (
         kernel="counts.n_retrieved",
         formula="number of documents ranked; with k at most k",
         range="0 and up",
-        undefined="never",
         source=TREC_EVAL,
         ties=TIES_AND_MEAN_RANK,
-        trec_name="num_ret",
-        sums_in_trec_eval=True,
         peers=(("ir_measures", "NumRet"),),
     ),
     Record(
@@ -152,12 +126,9 @@ RECORDS = (
         kernel="counts.n_relevant",
         formula="number of relevant documents, retrieved or not; with k at most k",
         range="0 and up",
-        undefined="never",
         source=TREC_EVAL,
         parameters=(REL,),
         ties=TIES_AND_MEAN_RANK,
-        trec_name="num_rel",
-        sums_in_trec_eval=True,
         peers=(("ir_measures", "NumRel"),),
     ),
     Record(
@@ -166,14 +137,11 @@ RECORDS = (
         kernel="counts.n_relevant_retrieved",
         formula="number of relevant documents among the first k",
         range="0 to min(k, num_rel)",
-        undefined="never",
         source=TREC_EVAL,
         parameters=(REL,),
         variants=(("ties", "mean_rank", "first_relevant.n_retrieved_at_mean_rank"),),
         ties=TIES_AND_MEAN_RANK,
         aliases=("n_hits",),
-        trec_name="num_rel_ret",
-        sums_in_trec_eval=True,
         peers=(
             ("ranx", "hits"),
             ("ir_measures", "NumRelRet"),
@@ -184,12 +152,10 @@ RECORDS = (
         title="precision times recall of the retrieved set",
         kernel="counts.precision_times_recall",
         formula="P · R of all documents retrieved: AP if the order within the set is not known",
-        range="0 to 1",
         undefined="nothing is relevant",
         source=TREC_EVAL,
         parameters=(REL,),
         aliases=("set_map", "set_average_precision"),
-        trec_name="set_map",
         has_cutoff=False,
     ),
     Record(
@@ -199,7 +165,6 @@ RECORDS = (
         formula="a · relevant and retrieved + b · not relevant and retrieved + c · relevant and not retrieved "
         "+ d · the rest of the collection's documents",
         range="any",
-        undefined="never",
         source=TREC_EVAL,
         parameters=(
             Parameter("a", "float", 1, "worth of a relevant document that is retrieved"),
@@ -210,7 +175,6 @@ RECORDS = (
             REL,
         ),
         aliases=("set_utility",),
-        trec_name="utility",
         has_cutoff=False,
     ),
     Record(
@@ -219,7 +183,6 @@ RECORDS = (
         kernel="counts.classification_accuracy",
         formula="relevant documents among the first k and others below them, divided by the number of documents that "
         "are ranked or relevant",
-        range="0 to 1",
         undefined="there are no documents",
         source=VAN_RIJSBERGEN_1979,
         parameters=(REL,),
@@ -231,7 +194,6 @@ RECORDS = (
         title="fall-out",
         kernel="counts.fall_out",
         formula="documents among the first k that are not relevant, divided by the number of those that are ranked",
-        range="0 to 1",
         undefined="everything is relevant",
         source=VAN_RIJSBERGEN_1979,
         parameters=(REL,),

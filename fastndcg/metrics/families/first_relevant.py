@@ -1,14 +1,10 @@
-"""
-Metrics of the rank of the first relevant document, and what a random order gives.
-
-Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
-`fastndcg.reference`.
-"""
+"""Metrics of the rank of the first relevant document, and what a random order gives."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from math import comb
 
 from fastndcg.metrics.families.definition import Definition, MeanRanked
@@ -22,6 +18,9 @@ HOYT_2022 = (
     "C. T. Hoyt et al., A unified framework for rank-based evaluation metrics for link prediction in knowledge graphs, "
     "2022"
 )
+_by_chance = partial(
+    Record, source=HOYT_2022, doi="10.48550/arXiv.2203.07544", parameters=(REL,), ties=TIES_AND_MEAN_RANK
+)
 
 RECORDS = (
     Record(
@@ -29,15 +28,12 @@ RECORDS = (
         title="reciprocal rank",
         kernel="first_relevant.reciprocal_rank",
         formula="1 / rank of the first relevant document, 0 if none is in the first k",
-        range="0 to 1",
-        undefined="never",
         source="P. B. Kantor and E. M. Voorhees, The TREC-5 confusion track, Information Retrieval 2000",
         doi="10.1023/A:1009902609570",
         parameters=(REL,),
         aliases=("mrr", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"),
         variants=(("ties", "mean_rank", "first_relevant.reciprocal_mean_rank"),),
         ties=TIES_AND_MEAN_RANK,
-        trec_name="recip_rank",
         is_zero_without_relevant=True,
         peers=(
             ("ranx", "mrr"),
@@ -53,15 +49,12 @@ RECORDS = (
         title="success, hit rate",
         kernel="first_relevant.success",
         formula="1 if a relevant document is among the first k, else 0",
-        range="0 to 1",
-        undefined="never",
         source="N. Craswell and D. Hawking, Overview of the TREC-2004 web track, TREC 2004, "
         "https://trec.nist.gov/pubs/trec13/t13_proceedings.html",
         parameters=(REL,),
         aliases=("success", "hit_rate", "hit", "hr", "hitrate", "hits_at", "hits_at_k"),
         variants=(("ties", "mean_rank", "first_relevant.success_at_mean_rank"),),
         ties=TIES_AND_MEAN_RANK,
-        trec_cut="success",
         is_zero_without_relevant=True,
         peers=(
             ("ranx", "hit_rate"),
@@ -90,45 +83,29 @@ RECORDS = (
         higher_is_better=False,
         peers=(("PyKEEN", "arithmetic_mean_rank"),),
     ),
-    Record(
+    _by_chance(
         name="chance_Rank",
         title="expected rank in random order",
         kernel="first_relevant.chance_rank",
         formula="(n + 1) / (R + 1), the mean of Rank over all orders of n documents with R relevant ones among them",
         range="1 and up",
         undefined="nothing that is ranked is relevant",
-        source=HOYT_2022,
-        doi="10.48550/arXiv.2203.07544",
-        parameters=(REL,),
-        ties=TIES_AND_MEAN_RANK,
         has_cutoff=False,
         higher_is_better=False,
     ),
-    Record(
+    _by_chance(
         name="chance_RR",
         title="expected reciprocal rank in random order",
         kernel="first_relevant.chance_reciprocal_rank",
         formula="the mean of RR over all orders of n documents with R relevant ones among them; for one relevant "
         "document (1 + 1/2 + … + 1/min(k, n)) / n",
-        range="0 to 1",
-        undefined="never",
-        source=HOYT_2022,
-        doi="10.48550/arXiv.2203.07544",
-        parameters=(REL,),
-        ties=TIES_AND_MEAN_RANK,
     ),
-    Record(
+    _by_chance(
         name="chance_Success",
         title="expected success in random order",
         kernel="first_relevant.chance_success",
         formula="the share of all orders of n documents in which one of the R relevant ones is among the first k; for "
         "one relevant document min(k, n) / n",
-        range="0 to 1",
-        undefined="never",
-        source=HOYT_2022,
-        doi="10.48550/arXiv.2203.07544",
-        parameters=(REL,),
-        ties=TIES_AND_MEAN_RANK,
     ),
 )
 

@@ -1,9 +1,4 @@
-"""
-nDCG and other metrics that add up gains.
-
-Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
-`fastndcg.reference`.
-"""
+"""nDCG and other metrics that add up gains."""
 
 from __future__ import annotations
 
@@ -30,14 +25,11 @@ RECORDS = (
         title="normalised discounted cumulative gain",
         kernel="gains.ndcg",
         formula="DCG@k / IDCG@k",
-        range="0 to 1",
         undefined="nothing has a gain",
         source=JARVELIN_2002,
         doi="10.1145/582415.582418",
         parameters=(GAIN, DISCOUNT, GAIN_REL),
         aliases=("ndcg",),
-        trec_name="ndcg",
-        trec_cut="ndcg_cut",
         peers=(
             ("ranx", "ndcg"),
             ("ir_measures", "nDCG"),
@@ -53,12 +45,10 @@ RECORDS = (
         kernel="gains.dcg",
         formula="sum over ranks r = 1 … k of gain(label at rank r) · discount(r); discount(r) = 1/log2(r + 1)",
         range="0 to IDCG@k",
-        undefined="never",
         source=JARVELIN_2002,
         doi="10.1145/582415.582418",
         parameters=(GAIN, DISCOUNT, GAIN_REL),
         aliases=("dcg",),
-        trec_name="dcg",
         peers=(
             ("ranx", "dcg"),
             ("scikit-learn", "dcg_score"),
@@ -70,7 +60,6 @@ RECORDS = (
         kernel="gains.cg",
         formula="sum over ranks r = 1 … k of gain(label at rank r)",
         range="0 and up",
-        undefined="never",
         source=JARVELIN_2002,
         doi="10.1145/582415.582418",
         parameters=(GAIN, GAIN_REL),
@@ -82,12 +71,10 @@ RECORDS = (
         kernel="gains.idcg",
         formula="DCG@k of the best possible order of all judged documents",
         range="0 and up",
-        undefined="never",
         source=JARVELIN_2002,
         doi="10.1145/582415.582418",
         parameters=(GAIN, DISCOUNT, GAIN_REL),
         aliases=("idcg", "ideal_dcg"),
-        trec_name="ideal_dcg",
     ),
     Record(
         name="RBP",
@@ -96,7 +83,6 @@ RECORDS = (
         formula="(1 − p) · sum over ranks r = 1 … k of gain(label at rank r) · p^(r − 1): DCG with these discounts; a "
         "convention may divide it by the query's highest gain, where that is above 1",
         range="0 to 1 for gains up to 1",
-        undefined="never",
         source="A. Moffat and J. Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008",
         doi="10.1145/1416950.1416952",
         parameters=(
@@ -105,7 +91,6 @@ RECORDS = (
             GAIN_REL,
         ),
         aliases=("rank_biased_precision",),
-        trec_name="rbp",
         variants=(("rbp_gain", "share of highest", "gains.dcg_over_max_gain"),),
     ),
     Record(
@@ -113,12 +98,10 @@ RECORDS = (
         title="nDCG averaged over relevant documents",
         kernel="gains.ndcg_at_relevant",
         formula="mean over all documents with a gain of nDCG at the rank of each, of all ranks for those not found",
-        range="0 to 1",
         undefined="nothing has a gain",
         source=TREC_EVAL,
         parameters=(GAIN, GAIN_REL),
         aliases=("ndcg_rel",),
-        trec_name="ndcg_rel",
         has_cutoff=False,
     ),
     Record(
@@ -127,12 +110,10 @@ RECORDS = (
         kernel="gains.ndcg_at_levels",
         formula="mean of nDCG at each rank that ends a level of gain in the best order, and of nDCG of all ranks where "
         "more than R + 1 documents are ranked, R the number with a gain",
-        range="0 to 1",
         undefined="nothing has a gain",
         source=TREC_EVAL,
         parameters=(GAIN, GAIN_REL),
         aliases=("R-nDCG",),
-        trec_name="Rndcg",
         has_cutoff=False,
     ),
     Record(
@@ -143,12 +124,10 @@ RECORDS = (
         "gains from rank 1 to the document's; cost: those of the best order, 1 for each rank that gains less; "
         "the mean over the orders of a tie would need how many sets of documents gain each sum, for which no way is "
         "known that takes a power of their number",
-        range="0 to 1",
         undefined="nothing has a gain",
         source=TREC_EVAL,
         parameters=(GAIN, GAIN_REL),
         aliases=("normalised_gain",),
-        trec_name="G",
         ties=WITHOUT_AVERAGE,
         has_cutoff=False,
     ),
@@ -157,12 +136,10 @@ RECORDS = (
         title="binary normalised gain",
         kernel="gains.binary_gain",
         formula="sum over relevant documents found of 1 / log2(2 + documents above that are not relevant), over R",
-        range="0 to 1",
         undefined="nothing is relevant",
         source=TREC_EVAL,
         parameters=(REL,),
         aliases=("binary_gain",),
-        trec_name="binG",
         has_cutoff=False,
     ),
     Record(
@@ -172,7 +149,6 @@ RECORDS = (
         formula="sum over ranks r = 1 … k with a relevant document of (C(r) + beta · G(r)) / (r + beta · G*(r)), where "
         "C counts the relevant documents down to r, G adds up their gains, and G* those of the best order; divided by "
         "the number of relevant documents, or what else AP divides by",
-        range="0 to 1",
         undefined="nothing is relevant",
         source="T. Sakai, New performance metrics based on multigrade relevance: their application to question "
         "answering, NTCIR-4, 2004; T. Sakai, On the reliability of information retrieval metrics based on graded "

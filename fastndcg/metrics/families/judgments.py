@@ -1,36 +1,31 @@
-"""
-Metrics that look at which documents were judged: by these alone, or by how many there are.
-
-Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
-`fastndcg.reference`.
-"""
+"""Metrics that look at which documents were judged: by these alone, or by how many there are."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from fastndcg.metrics.families.counts import n_relevant
 from fastndcg.metrics.families.definition import UNJUDGED, Definition, Mark
 from fastndcg.metrics.families.record import PERSISTENCE, REL, TREC_EVAL, WHATEVER_THE_LABELS, Record
 
+_of_judgments = partial(Record, view="judgments")
+
 RECORDS = (
-    Record(
+    _of_judgments(
         name="bpref",
         title="binary preference",
         kernel="judgments.binary_preference",
         formula="mean over relevant documents, 0 for those not found, of 1 − min(o, R) / min(O, R); o: judged "
         "documents above that are not relevant, O: all of these, R: the number of relevant documents; 1 where o is 0",
-        range="0 to 1",
         undefined="nothing is relevant",
         source="C. Buckley and E. M. Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004",
         doi="10.1145/1008992.1009000",
         parameters=(REL,),
         aliases=("binary_preference",),
-        trec_name="bpref",
         has_cutoff=False,
-        view="judgments",
     ),
-    Record(
+    _of_judgments(
         name="infAP",
         title="inferred average precision",
         kernel="judgments.inferred_average_precision",
@@ -39,76 +34,59 @@ RECORDS = (
         "0 are of documents pooled and not judged; in a tie group a draw from the "
         "others is above a relevant document: how many of it are judged is hypergeometric, and given that, the mean "
         "numbers of relevant and of pooled ones are shares of it",
-        range="0 to 1",
         undefined="nothing is relevant",
         source="E. Yilmaz and J. A. Aslam, Estimating average precision with incomplete and imperfect judgments, "
         "CIKM 2006",
         doi="10.1145/1183614.1183633",
         parameters=(REL,),
         aliases=("inferred_average_precision",),
-        trec_name="infAP",
         has_cutoff=False,
-        view="judgments",
     ),
-    Record(
+    _of_judgments(
         name="num_nonrel_judged_ret",
         title="number of documents retrieved that were judged and are not relevant",
         kernel="judgments.n_nonrelevant_judged",
         formula="documents ranked that have a judgment and are not relevant",
         range="0 and up",
-        undefined="never",
         source=TREC_EVAL,
         parameters=(REL,),
-        trec_name="num_nonrel_judged_ret",
-        sums_in_trec_eval=True,
         has_cutoff=False,
-        view="judgments",
         higher_is_better=False,
     ),
-    Record(
+    _of_judgments(
         name="Judged",
         title="share of judged documents",
         kernel="judgments.share_judged",
         formula="documents among the first k that have a judgment, over min(k, number retrieved)",
-        range="0 to 1",
         undefined="nothing is retrieved",
         source="C. Buckley, D. Dimmick, I. Soboroff and E. M. Voorhees, Bias and the limits of pooling for large "
         "collections, Information Retrieval 2007",
         doi="10.1007/s10791-007-9032-x",
         aliases=("judged_share",),
         ties=WHATEVER_THE_LABELS,
-        view="judgments",
     ),
-    Record(
+    _of_judgments(
         name="Unjudged",
         title="share of documents without a judgment",
         kernel="judgments.share_unjudged",
         formula="documents among the first k that have no judgment, over k; without k, over the number retrieved",
-        range="0 to 1",
-        undefined="never",
         source=TREC_EVAL,
         aliases=("unjudged_share",),
-        trec_cut="unj",
         ties=WHATEVER_THE_LABELS,
-        view="judgments",
         higher_is_better=False,
     ),
-    Record(
+    _of_judgments(
         name="RBP_resid",
         title="residual of rank-biased precision",
         kernel="judgments.rbp_residual",
         formula="how much RBP could be higher: (1 − p) · sum of p^(r − 1) over ranks r = 1 … k without a judgment, "
         "plus p^n for what stands below the n ranks looked at; a convention may say 0 of a query without documents",
-        range="0 to 1",
-        undefined="never",
         source="A. Moffat and J. Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008",
         doi="10.1145/1416950.1416952",
         parameters=(PERSISTENCE,),
         aliases=("rbp_residual",),
-        trec_name="rbp_resid",
         variants=(("residual_of_nothing", 0, "judgments.rbp_residual_if_ranked"),),
         ties=WHATEVER_THE_LABELS,
-        view="judgments",
         higher_is_better=False,
     ),
 )

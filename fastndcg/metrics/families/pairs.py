@@ -1,13 +1,9 @@
-"""
-Metrics of pairs of documents, of multi-label ranking, and of precision at a recall.
-
-Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
-`fastndcg.reference`.
-"""
+"""Metrics of pairs of documents, of multi-label ranking, and of precision at a recall."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from fastndcg.metrics.families.counts import n_relevant
 from fastndcg.metrics.families.definition import Definition
@@ -26,14 +22,14 @@ TSOUMAKAS_2010 = (
 )
 ELEVEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 NO_AVERAGE = "the mean of this maximum over the orders of a tie has no short formula"
+_of_all_ranks = partial(Record, has_cutoff=False)
 
 RECORDS = (
-    Record(
+    _of_all_ranks(
         name="AUC",
         title="area under the ROC curve",
         kernel="pairs.auc",
         formula=AUC_FORMULA,
-        range="0 to 1",
         undefined=ONE_CLASS,
         source=FAWCETT_2006,
         doi="10.1016/j.patrec.2005.10.010",
@@ -45,14 +41,12 @@ RECORDS = (
             ("CatBoost", "QueryAUC"),
             ("ir_measures", "Accuracy"),
         ),
-        has_cutoff=False,
     ),
-    Record(
+    _of_all_ranks(
         name="GAUC",
         title="group AUC",
         kernel="pairs.auc",
         formula="AUC of each query, whose mean over queries is weighted",
-        range="0 to 1",
         undefined=ONE_CLASS,
         source="G. Zhou and others, Deep interest network for click-through rate prediction, KDD 2018, section 6.2",
         doi="10.1145/3219819.3219823",
@@ -68,15 +62,13 @@ RECORDS = (
         ),
         aliases=("gauc",),
         peers=(("RecBole", "GAUC, as GAUC(weight=positives)"),),
-        has_cutoff=False,
     ),
-    Record(
+    _of_all_ranks(
         name="pAUC",
         title="partial area under the ROC curve",
         kernel="pairs.partial_auc",
         formula="area under the ROC curve up to the false positive rate max_fpr, divided by max_fpr; in a tie group "
         "any number of the others stands above a relevant document with the same chance",
-        range="0 to 1",
         undefined=ONE_CLASS,
         source="D. K. McClish, Analyzing a portion of the ROC curve, Medical Decision Making 1989",
         doi="10.1177/0272989X8900900307",
@@ -94,28 +86,24 @@ RECORDS = (
         aliases=("pauc", "partial_auc"),
         peers=(("scikit-learn", "roc_auc_score(max_fpr=…), as pAUC(scale=mcclish), but for ties across max_fpr"),),
         variants=(("scale", "mcclish", "pairs.partial_auc_mcclish"),),
-        has_cutoff=False,
     ),
-    Record(
+    _of_all_ranks(
         name="OPA",
         title="ordered pair accuracy",
         kernel="pairs.pairwise_accuracy",
         formula="share of the pairs of a ranked document and a judged one with a higher label where the latter is "
         "above; ties ½",
-        range="0 to 1",
         undefined="all labels are the same",
         source="R. Herbrich, T. Graepel, K. Obermayer, Large margin rank boundaries for ordinal regression, in: "
         "Advances in Large Margin Classifiers, MIT Press 2000, ISBN 0-262-19448-1",
         aliases=("opa", "pairwise_accuracy"),
         peers=(("Rax", "opa_metric"), ("TF-Ranking", "OPAMetric")),
-        has_cutoff=False,
     ),
-    Record(
+    _of_all_ranks(
         name="RankingLoss",
         title="label ranking loss",
         kernel="pairs.ranking_loss",
         formula="1 − AUC; with ties=worst, pairs that tie count as wrong",
-        range="0 to 1",
         undefined=ONE_CLASS,
         source=TSOUMAKAS_2010,
         doi="10.1007/978-0-387-09823-4_34",
@@ -125,16 +113,14 @@ RECORDS = (
             ("scikit-learn", "label_ranking_loss, with ties=worst"),
             ("TorchMetrics", "multilabel_ranking_loss, without ties"),
         ),
-        has_cutoff=False,
         higher_is_better=False,
     ),
-    Record(
+    _of_all_ranks(
         name="LRAP",
         title="label ranking average precision",
         kernel="pairs.label_ranking_precision",
         formula="mean over the relevant documents of P at their ranks; where scores tie, the mean over all orders, and "
         "not the last rank of the group as in scikit-learn",
-        range="0 to 1",
         undefined="nothing is relevant",
         source=TSOUMAKAS_2010,
         doi="10.1007/978-0-387-09823-4_34",
@@ -144,9 +130,8 @@ RECORDS = (
             ("scikit-learn", "label_ranking_average_precision_score, without ties"),
             ("TorchMetrics", "multilabel_ranking_average_precision, without ties"),
         ),
-        has_cutoff=False,
     ),
-    Record(
+    _of_all_ranks(
         name="CoverageError",
         title="coverage error",
         kernel="pairs.coverage_error",
@@ -162,16 +147,14 @@ RECORDS = (
             ("scikit-learn", "coverage_error, with ties=worst"),
             ("TorchMetrics", "multilabel_coverage_error, with ties=worst"),
         ),
-        has_cutoff=False,
         higher_is_better=False,
     ),
-    Record(
+    _of_all_ranks(
         name="PatR",
         title="precision at a recall",
         kernel="pairs.precision_at_recall",
         formula="P at the first rank where R is `recall` or more, 0 if there is none: a point of the precision–recall "
         "curve; in a tie group the rank is negative hypergeometric",
-        range="0 to 1",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,
         parameters=(
@@ -182,36 +165,29 @@ RECORDS = (
         ),
         aliases=("precision_at_recall",),
         peers=(("scikit-learn", "a point of precision_recall_curve"),),
-        has_cutoff=False,
     ),
-    Record(
+    _of_all_ranks(
         name="IPrec",
         title="interpolated precision at a recall",
         kernel="pairs.interpolate",
         formula="highest P@r at any rank r by which recall · R relevant documents are found, rounded as the convention "
         f"says; 0 if so many are not found; {NO_AVERAGE}",
-        range="0 to 1",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,
         parameters=(Parameter("recall", "float", 0.5, "the recall, from 0 to 1", min=0, max=1), REL),
         aliases=("interpolated_precision", "iprec_at_recall"),
-        trec_at=("iprec_at_recall", "recall"),
         ties=WITHOUT_AVERAGE,
-        has_cutoff=False,
     ),
-    Record(
+    _of_all_ranks(
         name="IAP",
         title="interpolated average precision, of 11 points",
         kernel="pairs.average_over_recalls",
         formula=f"mean of IPrec over the recalls; {NO_AVERAGE}",
-        range="0 to 1",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,
         parameters=(Parameter("recalls", "table", ELEVEN, "the recalls, by default 0, 0.1, …, 1", min=0, max=1), REL),
         aliases=("11pt_avg", "11-pt_avg", "eleven_point_average_precision"),
-        trec_name="11pt_avg",
         ties=WITHOUT_AVERAGE,
-        has_cutoff=False,
     ),
 )
 

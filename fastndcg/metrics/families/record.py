@@ -114,9 +114,11 @@ class Record:
     aliases : tuple of str
         Other names that parse as this metric.
     trec_name, trec_cut : str
-        Name in trec_eval without a cutoff, and with one.
+        Name in trec_eval without a cutoff, and with one. They come from the table of trec_eval.py, as do the next two.
     trec_at : (str, str), optional
         Name in trec_eval with a value of a parameter, and the parameter.
+    sums_in_trec_eval : bool
+        Whether trec_eval sums the metric over queries in place of averaging it.
     peers : tuple of (str, str)
         Other libraries with their name of the metric.
     variants : tuple of (str, str or int, str)
@@ -127,8 +129,6 @@ class Record:
         Whether the metric may have a cutoff.
     higher_is_better : bool
         Whether larger values are better.
-    sums_in_trec_eval : bool
-        Whether trec_eval sums the metric over queries in place of averaging it.
     is_zero_without_relevant : bool
         Whether the metric is 0 for a query without relevant documents unless the convention makes it undefined.
     function : callable, optional
@@ -149,21 +149,21 @@ class Record:
     title: str
     kernel: str
     formula: str
-    range: str
-    undefined: str
     source: str
     doi: str = ""
+    range: str = "0 to 1"
+    undefined: str = "never"
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
     trec_name: str = ""
     trec_cut: str = ""
     trec_at: tuple[str, str] | None = None
+    sums_in_trec_eval: bool = False
     peers: tuple[tuple[str, str], ...] = ()
     variants: tuple[tuple[str, str | int, str], ...] = ()
     ties: tuple[str, ...] = TIE_POLICIES
     has_cutoff: bool = True
     higher_is_better: bool = True
-    sums_in_trec_eval: bool = False
     is_zero_without_relevant: bool = False
     function: Callable[..., float] | None = None
     view: str = "labels"

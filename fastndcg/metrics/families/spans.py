@@ -1,8 +1,6 @@
 """
 Metrics of text spans: how much of the gold text the retrieved chunks cover.
 
-Below the records are the twins of their kernels in plain Python, character by character: see `fastndcg.reference`.
-
 gold    {(document, character): weight} of the gold text
 spans   the gold spans (document, start, end), which do not overlap
 chunks  the chunks (document, start, end) in rank order
@@ -42,7 +40,6 @@ RECORDS = (
         title="recall of gold text",
         kernel="spans.span_recall",
         formula="characters of gold text that the first k chunks cover, over all characters of gold text",
-        range="0 to 1",
         peers=(("chunking_evaluation", "recall_mean"),),
     ),
     _of_spans(
@@ -51,7 +48,6 @@ RECORDS = (
         kernel="spans.span_precision",
         formula="characters of gold text that the first k chunks cover, over the characters of these chunks; 0 without "
         "chunks",
-        range="0 to 1",
         parameters=(OVERLAP,),
         peers=(("chunking_evaluation", "precision_mean, with overlap=counted"),),
     ),
@@ -61,7 +57,6 @@ RECORDS = (
         kernel="spans.span_iou",
         formula="characters of gold text that the first k chunks cover, over the characters of these chunks and of the "
         "gold text that they do not cover",
-        range="0 to 1",
         parameters=(OVERLAP,),
         aliases=("token_iou",),
         peers=(("chunking_evaluation", "iou_mean, with overlap=counted"),),

@@ -1,9 +1,4 @@
-"""
-Metrics of judgments by subtopic: novelty and diversity.
-
-Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
-`fastndcg.reference`.
-"""
+"""Metrics of judgments by subtopic: novelty and diversity."""
 
 from __future__ import annotations
 
@@ -79,7 +74,6 @@ RECORDS = (
         kernel="subtopics.alpha_dcg",
         formula=f"sum over r = 1 … k of gain(r) · discount(r), over that where each gain is {LIMIT}; {GAIN}; "
         "without k the number retrieved takes its place",
-        range="0 to 1",
         source=f"{CLARKE_2008}; normalised as in ndeval",
         doi="10.1145/1390334.1390446",
         parameters=(ALPHA, REL),
@@ -104,7 +98,6 @@ RECORDS = (
         kernel="subtopics.err_ia",
         formula=f"sum over r = 1 … k of gain(r) / r, over that where each gain is {LIMIT}; {GAIN}; "
         "without k the number retrieved takes its place",
-        range="0 to 1",
         source=f"{CLARKE_2011}; with the chance alpha to stop at a relevant document, normalised as in ndeval",
         doi="10.1145/1935826.1935847",
         parameters=(ALPHA, REL),
@@ -129,7 +122,6 @@ RECORDS = (
         kernel="subtopics.nrbp",
         formula=f"(1 − (1 − alpha) · beta) / Z · sum over ranks r of gain(r) · beta^(r − 1), where Z subtopics have a "
         f"relevant document; {GAIN}",
-        range="0 to 1",
         source=CLARKE_2009,
         doi="10.1007/978-3-642-04417-5_17",
         parameters=(ALPHA, PATIENCE, REL),
@@ -142,7 +134,6 @@ RECORDS = (
         kernel="subtopics.precision_ia",
         formula="mean of P@k over the subtopics that have a relevant document, divided by k; without k, by the number "
         "retrieved; a convention may divide by min(k, number retrieved), as for P",
-        range="0 to 1",
         source=AGRAWAL_2009,
         doi="10.1145/1498759.1498766",
         parameters=(REL,),
@@ -154,7 +145,6 @@ RECORDS = (
         title="intent-aware average precision",
         kernel="subtopics.average_precision_ia",
         formula="mean of AP@k over the subtopics that have a relevant document, divided by their number of them",
-        range="0 to 1",
         source=AGRAWAL_2009,
         doi="10.1145/1498759.1498766",
         parameters=(REL,),
@@ -166,7 +156,6 @@ RECORDS = (
         title="subtopic recall",
         kernel="subtopics.subtopic_recall",
         formula="subtopics that a document of the first k is relevant to, over those that have a relevant document",
-        range="0 to 1",
         source=ZHAI_2003,
         doi="10.1145/860435.860440",
         parameters=(REL,),
@@ -178,7 +167,6 @@ RECORDS = (
         title="all evidence found",
         kernel="subtopics.all_evidence",
         formula="1 if each subtopic with a relevant document has one among the first k, otherwise 0",
-        range="0 to 1",
         source=YANG_2018,
         doi="10.18653/v1/D18-1259",
         parameters=(REL,),
@@ -190,7 +178,6 @@ RECORDS = (
         kernel="subtopics.nugget_recall",
         formula="sum of importance · support over all nuggets, over the sum of importance; support is 1 if one of the "
         "first k documents has a label of rel or more for the nugget, otherwise partial if one has a label above 0",
-        range="0 to 1",
         undefined="the query has no nuggets",
         source=PRADEEP_2024,
         doi="10.48550/arXiv.2411.09607",
