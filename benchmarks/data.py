@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 import fastndcg as fn
+from fastndcg.metrics.metric import list_trec_lines
 from fastndcg.metrics.trec_eval import read
-from fastndcg.metrics.trec_eval_lines import lines
 
 Array = npt.NDArray[Any]
 
@@ -36,7 +36,7 @@ TREC = "trec_eval(ties=input)"  # arrays have no ids, and some of these metrics 
 
 def _list_all_trec() -> tuple[str, ...]:
     """Return the metrics of trec_eval's `-m all_trec`."""
-    measures = lines(read("all_trec") or [])
+    measures = list_trec_lines(read("all_trec") or [])
     return tuple(dict.fromkeys(str(measure.metric) for measure in measures if measure.metric is not None))
 
 

@@ -12,8 +12,7 @@ from fastndcg import __version__
 from fastndcg.cli.output import render
 from fastndcg.errors import printable
 from fastndcg.exports.exportable import PrintedTable, dump_json
-from fastndcg.metrics.metric import Metric
-from fastndcg.metrics.trec_eval_lines import Line
+from fastndcg.metrics.metric import Metric, TrecLine
 from fastndcg.results.notes import notes_on_systems
 from fastndcg.runtime.escapes import MOST_NOTED, csv_row, show_name
 
@@ -26,7 +25,7 @@ class Report(NamedTuple):
 
     name: str
     results: Results
-    lines: tuple[Line, ...] = ()  # trec_eval's lines; by default one for each metric
+    lines: tuple[TrecLine, ...] = ()  # trec_eval's lines; by default one for each metric
     tag: str = ""  # the name in the last column of the run
     labels: list[str] | None = None  # the relevance string of each query
     summary: bool = True  # True to print the values over all queries
@@ -169,7 +168,7 @@ def trec(reports: Sequence[Report], per_query: bool) -> Iterator[str]:
             yield from _summary_lines(report, lines)
 
 
-def _summary_lines(report: Report, lines: Sequence[Line]) -> Iterator[str]:
+def _summary_lines(report: Report, lines: Sequence[TrecLine]) -> Iterator[str]:
     """Yield the lines over all queries: means, and sums of counts."""
     results = report.results
     means = dict(zip(results.metrics, results.means(), strict=True))
@@ -185,7 +184,7 @@ def _summary_lines(report: Report, lines: Sequence[Line]) -> Iterator[str]:
         yield _value_line(line.name, "all", value, line.metric.record.sums_in_trec_eval)
 
 
-def _query_lines(report: Report, lines: Sequence[Line], query: str, q: int) -> Iterator[str]:
+def _query_lines(report: Report, lines: Sequence[TrecLine], query: str, q: int) -> Iterator[str]:
     """Yield the lines of one query. Aggregates such as gm_map have no value for one query."""
     results = report.results
     row = dict(zip(results.metrics, results.values[q].tolist(), strict=True))
@@ -206,10 +205,12 @@ def _value_line(name: str, query: str, value: float, sums_in_trec_eval: bool) ->
     return _text_line(name, query, f"{value:6.4f}")
 
 
-def _default_lines(metrics: Sequence[Metric]) -> list[Line]:
+def _default_lines(metrics: Sequence[Metric]) -> list[TrecLine]:
     """Return a line for each metric, by trec_eval's name, or by fastndcg's text if trec_eval's names would repeat."""
     counts = Counter(metric.trec_name for metric in metrics)
-    return [Line(0, metric.trec_name if counts[metric.trec_name] == 1 else str(metric), metric) for metric in metrics]
+    return [
+        TrecLine(0, metric.trec_name if counts[metric.trec_name] == 1 else str(metric), metric) for metric in metrics
+    ]
 
 
 FORMATS: dict[str, Callable[[Sequence[Report], bool], Iterator[str]]] = {

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.metrics.metric import Metric, parse_metric_list
+from fastndcg.metrics.metric import Metric, TrecLine, at_level, list_trec_lines, parse_metric_list
 from fastndcg.metrics.trec_eval import MEASURES, TrecMeasureRequest, read, relstring_length
-from fastndcg.metrics.trec_eval_lines import Line, at_level, lines
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import split_metrics
 
@@ -100,7 +99,7 @@ class MetricRequest(NamedTuple):
             for part in self.parts
         )
 
-    def lines(self, options: TrecEvalOptions, max_label: int = 0) -> tuple[Line, ...]:
+    def lines(self, options: TrecEvalOptions, max_label: int = 0) -> tuple[TrecLine, ...]:
         """
         Return trec_eval's lines of output, in the order of ``-m``.
 
@@ -113,27 +112,27 @@ class MetricRequest(NamedTuple):
 
         Returns
         -------
-        tuple of Line
+        tuple of TrecLine
             A metric without a line of trec_eval has fastndcg's text as its name if names would repeat.
         """
-        all_lines: list[Line] = []
+        all_lines: list[TrecLine] = []
         for part in self.parts:
             if isinstance(part, TrecMeasureRequest):
-                all_lines += lines(
+                all_lines += list_trec_lines(
                     [part], level=options.relevance_level, documents=options.n_documents, highest=max_label
                 )
             else:
                 metric = at_level(part, options.relevance_level)
-                all_lines.append(Line(len(MEASURES), metric.trec_name, metric))
+                all_lines.append(TrecLine(len(MEASURES), metric.trec_name, metric))
         counts = Counter(line.name for line in dict.fromkeys(all_lines))
-        unique: dict[Line, None] = {}
+        unique: dict[TrecLine, None] = {}
         for line in all_lines:
             is_repeated = line.order == len(MEASURES) and counts[line.name] > 1
             unique[line._replace(name=str(line.metric)) if is_repeated else line] = None
         return tuple(unique)
 
 
-def select_metrics(lines: Sequence[Line], form: str = "table") -> tuple[Metric, ...]:
+def select_metrics(lines: Sequence[TrecLine], form: str = "table") -> tuple[Metric, ...]:
     """
     Return the metrics of lines, without repetitions.
 

@@ -38,9 +38,8 @@ from fastndcg.inputs.files import File
 from fastndcg.inputs.formats import TREC
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.inputs.text_lines import read_rows
-from fastndcg.metrics.metric import Metric
+from fastndcg.metrics.metric import Metric, at_level, list_trec_lines
 from fastndcg.metrics.trec_eval import BY_NAME, NICKNAMES, NOT_IN_ALL, SINCE_10, TrecMeasureRequest
-from fastndcg.metrics.trec_eval_lines import at_level, lines
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.pickling import Picklable
@@ -393,7 +392,7 @@ def _make_columns(name: str, arguments: set[str]) -> list[tuple[str, Column]]:
         arguments = {str(int(float(argument))) for argument in arguments}
     if measure.kind == "beta":  # trec_eval reads the first argument only
         arguments = set(sorted(arguments)[:1])
-    measure_lines = lines([TrecMeasureRequest(measure, ",".join(arguments))])
+    measure_lines = list_trec_lines([TrecMeasureRequest(measure, ",".join(arguments))])
     names = (name,) if measure.kind == "beta" else tuple(line.name for line in measure_lines)
     return [(text, Column(line.metric)) for text, line in zip(names, measure_lines, strict=True)]
 

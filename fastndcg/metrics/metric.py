@@ -13,7 +13,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricEr
 from fastndcg.metrics.describe import AMBIGUOUS, describe_metric, explain_name, list_facts, make_example
 from fastndcg.metrics.families import AGGREGATES, CATALOG, REGISTERED, Record
 from fastndcg.metrics.parameters import check_cutoff, check_parameter
-from fastndcg.metrics.trec_eval import BY_LOWER_NAME, parse_measure
+from fastndcg.metrics.trec_eval import BY_LOWER_NAME, MEASURES, TrecMeasureRequest, named_calls, parse_measure
 from fastndcg.parsing import (
     Value,
     format_call,
@@ -412,6 +412,50 @@ def _check_cutoff(record: Record, k: Any) -> int:
     if not record.has_cutoff:
         raise InvalidInputError(f"{record.name} must have no cutoff, because it reads all ranks. Leave out @{k}")
     return check_cutoff(k, record.name)
+
+
+class TrecLine(NamedTuple):
+    """A line of trec_eval's output: the index of its measure, its name, and its metric if it shows one."""
+
+    order: int
+    name: str
+    metric: Metric | None
+
+
+def list_trec_lines(
+    requests: Iterable[TrecMeasureRequest], *, level: int | None = None, documents: int = 0, highest: int = 0
+) -> list[TrecLine]:
+    """
+    Return the lines that trec_eval prints for measures.
+
+    `level` is the lowest relevant label. `documents` is the number of documents in the collection, for utility.
+    `highest` is the highest label. Tables of gains end there.
+
+    >>> from fastndcg.metrics.trec_eval import read
+    >>> [(line.name, line.metric) for line in list_trec_lines(read("P.5,10") + read("set_F_2"))]
+    [('P_5', P@5), ('P_10', P@10), ('set_F_2', F(beta=1.4142135623730951))]
+    """
+    lines = []
+    for request in requests:
+        order = MEASURES.index(request.measure)
+        for name, call in named_calls(request, highest):
+            metric = None
+            if call is not None:
+                metric = Metric(call[0], call[2], **call[1])
+                if request.measure.kind == "geometric":
+                    metric = metric.aggregated("gm")
+                if metric.name == "Utility" and documents:
+                    metric = metric(documents=documents)
+                metric = at_level(metric, level)
+            lines.append(TrecLine(order, name, metric))
+    return lines
+
+
+def at_level(metric: Metric, level: int | None) -> Metric:
+    """Return the metric with `rel` set to `level`, if it has this parameter and it was left out."""
+    if level is None or "rel" in dict(metric.parameters) or metric.get("rel") is None:
+        return metric
+    return metric(rel=level)
 
 
 def __getattr__(name: str) -> Metric:

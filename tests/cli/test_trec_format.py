@@ -7,8 +7,8 @@ from recorded_data import TREC_EVAL
 
 import fastndcg as fn
 from fastndcg import cli
+from fastndcg.metrics.metric import list_trec_lines
 from fastndcg.metrics.trec_eval import BY_NAME, NICKNAMES, read
-from fastndcg.metrics.trec_eval_lines import lines
 
 CONVENTIONS = {"v10.0": "trec_eval", "v9.0.8": "trec_eval_9"}
 PARAMETERS = [
@@ -149,8 +149,12 @@ def test_trec_measures_in_other_formats(tmp_path, capsys):
 def test_trec_measure_names_read_as_metrics():
     """Each trec_eval name, with a dot or an underline before its cutoffs, is read as the metric of that name."""
     for name in BY_NAME:
-        for line in lines(read(name)):
+        for line in list_trec_lines(read(name)):
             assert line.metric is None or fn.Metric.parse(line.name) == line.metric
-    assert lines(read("P_5,10")) == lines(read("P.10,5")) == lines(read("P_5") + read("P.10"))
-    assert [line.name for line in lines(read("all_trec", version=9))][-1] == "num_nonrel_judged_ret"
+    assert (
+        list_trec_lines(read("P_5,10"))
+        == list_trec_lines(read("P.10,5"))
+        == list_trec_lines(read("P_5") + read("P.10"))
+    )
+    assert [line.name for line in list_trec_lines(read("all_trec", version=9))][-1] == "num_nonrel_judged_ret"
     assert set(NICKNAMES) == {"official", "set", "all_trec"}
