@@ -13,7 +13,6 @@ definition  gains, discounts and other choices of the metric under the conventio
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from fastndcg.inputs.recommendations.models import Model, read_score_matrix
 from fastndcg.inputs.scored_frames import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families.counts import n_relevant, precision_denominator, recall_denominator
-from fastndcg.metrics.families.definition import Definition, JudgedBySubtopic
+from fastndcg.metrics.families.definition import JudgedBySubtopic
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import (
     check_combinations,
@@ -44,9 +43,7 @@ from fastndcg.named_conventions.ties import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.rankings import Rankings, check_patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array
-from fastndcg.reference.agreement import agreement as agreement
-from fastndcg.reference.beyond_accuracy import beyond_accuracy as beyond_accuracy
-from fastndcg.reference.definition import choose_gain, read_definition
+from fastndcg.reference.definition import choose_gain, load_twin, read_definition
 from fastndcg.reference.inputs import (
     average_by_query,
     list_candidates,
@@ -55,11 +52,12 @@ from fastndcg.reference.inputs import (
     list_run,
     list_scores,
 )
-from fastndcg.reference.spans import evaluate_spans as evaluate_spans
+from fastndcg.reference.other_functions import agreement as agreement
+from fastndcg.reference.other_functions import beyond_accuracy as beyond_accuracy
+from fastndcg.reference.other_functions import evaluate_spans as evaluate_spans
 from fastndcg.reference.tie_orders import Query, has_place, is_ranked, is_tied, list_orders, read_label, read_query
 from fastndcg.results.pairs import PairResults, check_pairs
 from fastndcg.results.results import Results
-from fastndcg.runtime.lazy_import import load
 
 
 def evaluate(
@@ -208,20 +206,11 @@ def evaluate_pairs(
     base = parse_convention(convention)
     check_combinations(metric_list, base)
     check_pairs(rows, competitors, metric_list, base)
-    joined, effective = join_system(
-        truth,
-        predictions,
-        base,
-        Options(
-            offsets,
-            groups,
-            query_ids,
-            columns,
-            selection=make_selection(exclude, candidates, missing_truth),
-            other=predictions,
-            is_alone=predictions is None,
-        ),
-    )
+    options = Options(
+        offsets, groups, query_ids, columns, selection=make_selection(exclude, candidates, missing_truth),
+        other=predictions, is_alone=predictions is None,
+    )  # fmt: skip
+    joined, effective = join_system(truth, predictions, base, options)
     return compute_pairs(joined.rankings.without_patterns(), metric_list, base, effective, rows, competitors)
 
 
@@ -287,9 +276,7 @@ def select_view(
 
 def expectation(metric: Metric, orders: list[list[Any]], judged: list[Any], convention: Convention) -> float:
     """Return the mean of a metric's values over all orders."""
-    file, _, name = find_kernel_place(metric, convention).partition(".")
-    module = load(f"fastndcg.metrics.families.{file}")
-    function: Callable[[list[Any], list[Any], Definition], float] = getattr(module, name)
+    function = load_twin(find_kernel_place(metric, convention))
     definition = read_definition(metric, convention)
     if is_skipped(metric, convention) and not n_relevant([], judged, definition):
         return math.nan

@@ -1,14 +1,23 @@
-"""The definition of a metric under a convention, as functions of a label and of a rank."""
+"""The twin of a metric, and its definition under a convention, as functions of a label and of a rank."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from fastndcg.metrics.families.definition import Definition
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
+from fastndcg.runtime.lazy_import import load
+
+
+def load_twin(place: str) -> Callable[..., Any]:
+    """Return the definition in plain Python that has the place of a kernel, such as "gains.ndcg"."""
+    file, _, name = place.partition(".")
+    twin: Callable[..., Any] = getattr(load(f"fastndcg.metrics.families.{file}"), name)
+    return twin
 
 
 def read_definition(metric: Metric, convention: Convention) -> Definition:

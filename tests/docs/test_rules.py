@@ -39,7 +39,7 @@ BREAKS = {
         "n_retrieved(lengths, k, out)",
         "lengths of kernel n_retrieved must be a parameter of num_ret or a known input: all_covered, ap_denominators,"),
     "a kernel that is not there": ("loaded_kernels_exist", "fastndcg/engine/kernel_inputs/gains.py",
-        "kernels.idcg_k_best(", "kernels.lost(", "kernels/metrics/gains.py has no lost"),
+        "kernels.idcg_of_retrieved(", "kernels.lost(", "kernels/metrics/gains.py has no lost"),
     "another decorator": ("kernels_look_alike", COUNTS, "@kernel\ndef n_retrieved", "@njit\ndef n_retrieved",
         "kernel n_retrieved must have one decorator"),
     "an instruction without a twin": ("instructions_have_twins", "fastndcg/kernels/simd.py", "def mask_nan",
