@@ -66,7 +66,6 @@ def describe_kernel(place: str) -> KernelCall:
 
 
 MIN_DISCOUNT_RANKS = 1023  # with the next one, as many as `make_discounts` computes at the least
-MAX_CHUNK_SIZE_SHIFT = 2
 MAX_RECENT = 256  # plans that are found without a hash
 LOWEST_RELEVANT = {
     "at least 1": 1.0,
@@ -92,8 +91,6 @@ class Plan(ChunkPlan):
         The first metric that needs judgments by subtopic.
     discounts : Discounts
         The convention's, for the ranks that every evaluation needs.
-    chunk_size_shift : int
-        Chunks have 2 ** chunk_size_shift times the usual size, since each metric has its calls.
     has_undefined_policy : bool
         True if the convention replaces or refuses NaN.
     is_thin : bool
@@ -107,7 +104,6 @@ class Plan(ChunkPlan):
     n_ideal_ranks: int
     subtopic_metric: Metric | None
     discounts: Discounts
-    chunk_size_shift: int
     has_undefined_policy: bool
     is_thin: bool
     is_repeatable: bool
@@ -161,7 +157,6 @@ def _make_plan(
         views=frozenset(view for task in tasks for view in task.views),
         subtopic_metric=subtopic_metric,
         discounts=make_discounts(convention.discount, max(min(depth, MIN_DISCOUNT_RANKS) + 1, n_ranks)),
-        chunk_size_shift=min(len(metrics).bit_length() - 1, MAX_CHUNK_SIZE_SHIFT),
         has_undefined_policy=has_undefined_policy,
         is_thin=(
             subtopic_metric is None

@@ -73,6 +73,8 @@ def evaluate_custom_metric(chunk: Chunk, task: MetricTask, arguments: list[Any],
 
 AUTO = 0  # the ranking method is chosen by its cost; see kernels/ranking/rank.py
 CHUNK_DOCUMENTS = 1 << 19  # smaller chunks pay for calls from Python, larger ones leave the processor's cache
+GROWTH_SAMPLE = 4096  # labels that tell how sparse they are
+MAX_GROWTH = 4
 MAX_REUSED_SIZE = 1 << 15  # labels and queries of calls that share their buffers, some 1 MB; larger arrays cost little
 MIN_HITS_BETWEEN_CHECKS = 1 << 20  # an error in another thread ends the work between two metrics of so many hits
 # Buffers of small calls that have ended; a call takes one out while it works. On a loaded machine, one query of 100
@@ -169,6 +171,8 @@ def run(
         plan = make_plan(metrics, convention, denominators)
         if rankings.has_repeats:
             plan = lift_bounds(plan)
+        if cache is not None and rankings.n_labels > chunk_documents:
+            chunk_documents *= find_growth(rankings)
         prepared = prepare(rankings, plan, n_threads, chunk_documents, given)
         if cache is not None:
             cache.prepared[n_threads] = prepared
@@ -212,7 +216,7 @@ def evaluate_few(rankings: Rankings, plan: Plan) -> Array | None:
     scratch = borrow_scratch(True, None)
     try:
         context = EvaluationContext(rankings, plan, plan.discounts, AUTO, values, scratch)
-        labels = ChunkLabels(context, scratch.view("labels"), 0, n_queries)
+        labels = ChunkLabels(context, scratch, 0, n_queries)
         compute_values(plan, Chunk(context, labels, scratch), values, is_large=False)
     finally:
         _spare_buffers.append(scratch)
@@ -273,11 +277,25 @@ def prepare(rankings: Rankings, plan: Plan, threads: int, chunk_documents: int, 
     if plan.depth > MIN_DISCOUNT_RANKS:
         n_ranks = min(plan.depth, given.longest()) + 1  # one more: the sum down to the last rank is read there
         discounts = make_discounts(plan.convention.discount, max(n_ranks, plan.n_ideal_ranks))
-    chunk_documents <<= plan.chunk_size_shift
     n_queries = rankings.n_queries
     if threads == 1 and rankings.n_labels <= chunk_documents and n_queries <= chunk_documents:
         return plan, [(0, n_queries)] if n_queries else [], discounts
     return plan, make_chunks(rankings, chunk_documents, threads), discounts
+
+
+def find_growth(rankings: Rankings) -> int:
+    """
+    Return how many times larger chunks may be where few labels are other than 0, by the first of them.
+
+    Each metric reads the hits of a chunk again, so that they must stay in the processor's cache: twelve metrics of
+    dense labels take 1.4 times as long in chunks four times as large. Those of sparse labels take 4 % less.
+    """
+    if rankings.judged_hits is not None or isinstance(rankings, ScoreRowRankings):
+        return 1
+    for file in list_mapped_files(rankings):
+        file.check()
+    sample = rankings.labels[:GROWTH_SAMPLE]
+    return min(max(len(sample) // max(2 * int(np.count_nonzero(sample)), 1), 1), MAX_GROWTH)
 
 
 def needs_all_documents(metrics: tuple[Metric, ...], convention: Convention, score_dtype: Any, labels: Array) -> bool:

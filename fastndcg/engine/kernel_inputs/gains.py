@@ -133,8 +133,8 @@ def dcg(chunk: Chunk, task: MetricTask, out: Array) -> Call:
     gains = hit_gains(chunk, task)
     if chunk.has_average_ties and merges_labels(chunk, task):
         arguments = (hits.queries, hits.above, hits.ties, gains, values, sums, rests, task.k, out)
-        return kernels.dcg_with_equal_gains, arguments
-    return kernels.dcg, (hits.above, hits.ties, gains, hits.offsets, values, sums, rests, task.k, out)
+        return kernels.add_equal_gains, arguments
+    return kernels.add_gains, (hits.above, hits.ties, gains, hits.offsets, values, sums, rests, task.k, out)
 
 
 @kernel_input()

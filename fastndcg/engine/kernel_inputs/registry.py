@@ -22,12 +22,11 @@ from fastndcg.engine.scratch import F8, HitArrays
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
-from fastndcg.rankings.validation import Array
 
 Scope = Literal["labels", "ranking"]
 Size = Callable[[Chunk, "MetricTask"], int]
 Kernel = Callable[..., None]
-Call = tuple[Callable[..., Any], tuple[Any, ...]]  # a kernel or a function of NumPy, and its arguments
+Call = tuple[Callable[..., Any], tuple[Any, ...]]  # a kernel and its arguments
 
 INPUTS: dict[str, KernelInput] = {}
 # what is added to recall · R before its fraction is cut off: 0.7 · 10 is a little more than 7
@@ -232,16 +231,6 @@ def _cache(
     fills_out = "out" in inspect.signature(compute).parameters
     read_key = _make_key_reader(key_fields)
 
-    def fill(chunk: Chunk, task: MetricTask, out: Array) -> Any:
-        computed = compute(chunk, task, out)
-        if is_call:
-            kernel, arguments = computed
-            kernel(*arguments)
-            if chunk.recording is not None:
-                chunk.recording.add(kernel, arguments)
-            return out
-        return out if computed is None else computed
-
     @functools.wraps(compute)
     def read(chunk: Chunk, task: MetricTask) -> Any:
         owner: Any = chunk.labels if is_of_labels else chunk
@@ -254,8 +243,15 @@ def _cache(
         if value is not None:
             return value
         if fills_out:
-            n = chunk.labels.n_queries if size is None else size(chunk, task)
-            value = fill(chunk, task, owner.take(key, n, F8))
+            out = owner.take(key, chunk.labels.n_queries if size is None else size(chunk, task), F8)
+            value = compute(chunk, task, out)
+            if is_call:
+                kernel, arguments = value
+                kernel(*arguments)
+                if chunk.recording is not None:
+                    chunk.recording.add(kernel, arguments)
+            if is_call or value is None:
+                value = out
         else:
             value = compute(chunk, task)
         if is_unknown:

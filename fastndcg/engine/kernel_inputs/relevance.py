@@ -182,11 +182,16 @@ def precision_sums(chunk: Chunk, task: MetricTask, out: Array) -> Call:
     return load_kernels("metrics.counts").add_precisions, arguments
 
 
+@kernel_input()
+def n_relevant_found(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the expected number of relevant documents in the first k ranks of each query."""
+    has_all = task.k == MAX_RANK or task.k >= chunk.labels.longest
+    return n_relevant_ranked(chunk, task) if has_all else counted_relevant_found(chunk, task)
+
+
 @kernel_input(scope="ranking", key=("k", "rel"), is_call=True)
-def n_relevant_found(chunk: Chunk, task: MetricTask, out: Array) -> Call:
-    """Compute the expected number of relevant documents in the first k ranks of each query."""
-    if task.k == MAX_RANK or task.k >= chunk.labels.longest:
-        return np.positive, (n_relevant_ranked(chunk, task), out)
+def counted_relevant_found(chunk: Chunk, task: MetricTask, out: Array) -> Call:
+    """Count the relevant documents in the first k ranks of each query."""
     return find_counts(chunk, task, cutoffs(chunk, task), out)
 
 
@@ -295,7 +300,7 @@ def unjudged_dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
         return
     hits = chunk.view("unjudged").hits
     discounts = find_discounts(chunk, task)
-    load_kernels("metrics.gains").dcg(
+    load_kernels("metrics.gains").add_gains(
         hits.above, hits.ties, hits.labels, hits.offsets, discounts.values, discounts.sums, discounts.rests, task.k, out
     )
 

@@ -35,7 +35,7 @@ def count_found(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, 
     """
     Compute the expected number of relevant documents in the first ranks of each query.
 
-    A loop ends at the first hit below the cutoff, as in `gains.dcg`.
+    A loop ends at the first hit below the cutoff, as in `gains.add_gains`.
     """
     for q in range(out.shape[0]):
         h = hit_offsets[q]
@@ -125,9 +125,11 @@ def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, k, out):
     end = 0
     last_query = NO_QUERY
     n_before = 0
+    total = 0.0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
         n_before = n_before if query == last_query else 0
+        total = total if query == last_query else 0.0
         last_query = query
         precision_sum = 0.0
         if hit_ties[h] == 1:
@@ -139,7 +141,8 @@ def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, k, out):
             last = min(hit_above[h] + hit_ties[h], k)
             precision_sum = expected_precision_sum(hit_above[h], hit_ties[h], last, n_tied_relevant, n_before)
             n_before += n_tied_relevant
-        out[query] += precision_sum
+        total += precision_sum
+        out[query] = total
 
 
 @kernel

@@ -134,7 +134,7 @@ def discount_hit(discounts, above, size, k):
 
 
 @kernel
-def dcg(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, discount_rests, k, out):
+def add_gains(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, discount_rests, k, out):
     """
     Compute DCG@k where different labels have different gains.
 
@@ -152,7 +152,7 @@ def dcg(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, d
 
 
 @kernel
-def dcg_with_equal_gains(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
+def add_equal_gains(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
     """Compute DCG@k where different labels may have equal gains."""
     hits = GainHits(hit_queries, hit_above, hit_ties, hit_gains)
     all_discounts = Discounts(discounts, discount_sums, discount_rests)
@@ -168,6 +168,13 @@ def dcg_with_equal_gains(hit_queries, hit_above, hit_ties, hit_gains, discounts,
         elif h >= end:
             end, share = group_dcg(hits, h, all_discounts, k)
         out[query] += share
+
+
+@kernel
+def dcg(dcg, out):
+    """Write DCG@k as a metric."""
+    for q in range(out.shape[0]):
+        out[q] = dcg[q]
 
 
 @kernel
