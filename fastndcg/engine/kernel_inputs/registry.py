@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -97,7 +97,7 @@ class MetricTask:
     constants: list[Any] = field(default_factory=list)
     hit_arguments: tuple[tuple[int, Callable[[HitArrays], Any]], ...] = ()
     arguments: tuple[tuple[int, Callable[[Chunk, MetricTask], Any]], ...] = ()
-    keys: dict[str, Hashable] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
 
     def bind(self, parameters: tuple[str, ...], convention: Convention) -> None:
         """
@@ -238,7 +238,7 @@ def _cache(
         try:
             key = task.keys[name]
         except KeyError:
-            key = task.keys[name] = name, read_key(task)
+            key = task.keys[name] = f"{name} {read_key(task)}"  # Python keeps the hash of a text, not that of a tuple
         value = cache.get(key)
         if value is not None:
             return value
