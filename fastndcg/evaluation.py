@@ -17,7 +17,6 @@ from fastndcg.engine.run import EvaluationOutput, EvaluatorCache
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import ArrayTruth, make_ready_rankings
 from fastndcg.inputs.dispatch import (
-    Options,
     PartitionedInput,
     TruthInput,
     join_predictions,
@@ -25,10 +24,9 @@ from fastndcg.inputs.dispatch import (
     pair_id_lists,
     prepare_truth,
 )
-from fastndcg.inputs.duplicates import Duplicates, make_duplicates
+from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.join import Joined
-from fastndcg.inputs.messages import note_alternatives, note_confused
-from fastndcg.inputs.options import refuse_keywords
+from fastndcg.inputs.messages import Options, note_alternatives, note_confused, refuse_keywords
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.models import (
     MatchedModel,
@@ -264,7 +262,7 @@ def evaluate(
     evaluator = object.__new__(Evaluator)
     options = make_options(
         offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress,
-        duplicates=make_duplicates(duplicates, ranks, parents), other=predictions, is_alone=predictions is None,
+        duplicates=duplicates, ranks=ranks, parents=parents, other=predictions, is_alone=predictions is None,
     )  # fmt: skip
     evaluator._prepare(truth, parse_request(metrics, convention), options, progress is True)
     return evaluator._evaluate(predictions)
@@ -323,7 +321,7 @@ class Evaluator(Picklable):
             refuse_keywords(Evaluator, keywords)
         options = make_options(
             offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress,
-            duplicates=make_duplicates(duplicates, ranks, parents),
+            duplicates=duplicates, ranks=ranks, parents=parents,
         )  # fmt: skip
         self._prepare(truth, parse_request(metrics, convention), options, progress is True)
 
@@ -404,7 +402,8 @@ class Evaluator(Picklable):
 def make_options(
     offsets: Any, groups: Any, query_ids: Any, exclude: Any, candidates: Any, missing_truth: MissingTruth,
     columns: Mapping[str, str | Mapping[str, str]] | None, memory: int | str | None, threads: int | None, progress: Any,
-    *, duplicates: Duplicates | None = None, other: Any = None, is_alone: bool | None = None,
+    *, duplicates: DuplicateChoice | None = None, ranks: DuplicateRanks | None = None, parents: Any = None,
+    other: Any = None, is_alone: bool | None = None,
 ) -> Options:  # fmt: skip
     """Return arguments of `evaluate` as options. Raise an error for a wrong one, before anything is read."""
     if threads is not None:
@@ -415,8 +414,11 @@ def make_options(
         )
     show_rows = progress if callable(progress) else None
     selection = make_selection(exclude, candidates, missing_truth, threads)
+    chosen = None
+    if duplicates is not None or ranks is not None or parents is not None:
+        chosen = make_duplicates(duplicates, ranks, parents)
     return Options(
-        offsets, groups, query_ids, columns, memory, threads, show_rows, selection, duplicates, other=other,
+        offsets, groups, query_ids, columns, memory, threads, show_rows, selection, chosen, other=other,
         is_alone=is_alone,
     )  # fmt: skip
 

@@ -122,13 +122,14 @@ def read_judgments(path: str, arguments: argparse.Namespace) -> Qrels:
 def read_run(path: str, arguments: argparse.Namespace) -> Run:
     """Read a run of ranked documents, with all its rows if an option says what duplicates mean."""
     from fastndcg.inputs import formats
-    from fastndcg.inputs.options import Options
+    from fastndcg.inputs.messages import Options
+    from fastndcg.inputs.table import choose_run
 
     options = Options(columns=arguments.columns.predictions, threads=getattr(arguments, "threads", None),
                       duplicates=read_duplicates(arguments))  # fmt: skip
     if arguments.run_format is None:
-        return formats.read_file(options.run_kind, path, options.columns, options.threads)
-    return formats.read_as(options.run_kind, path, arguments.run_format, options.columns, options.threads)
+        return formats.read_file(choose_run(options), path, options.columns, options.threads)
+    return formats.read_as(choose_run(options), path, arguments.run_format, options.columns, options.threads)
 
 
 def read_duplicates(arguments: argparse.Namespace) -> Duplicates | None:

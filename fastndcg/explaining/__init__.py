@@ -14,8 +14,9 @@ from fastndcg.errors import FastndcgError, InvalidInputError
 from fastndcg.explaining.contributions import compute_base_value, format_arithmetic, list_ideal, list_ranking
 from fastndcg.explaining.explanation import Explanation, Step
 from fastndcg.explaining.query_case import QueryCase, make_case
-from fastndcg.inputs.dispatch import Options, make_selection, pair_id_lists, prepare_truth
+from fastndcg.inputs.dispatch import make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.duplicates import make_duplicates
+from fastndcg.inputs.messages import Options
 from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention

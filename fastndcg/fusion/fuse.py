@@ -17,8 +17,7 @@ from fastndcg.fusion.methods import AppliedMethod, FusionMethod, Weights, apply_
 from fastndcg.fusion.training import train_method
 from fastndcg.inputs.duplicates import FUSED_CHOICES, make_duplicates
 from fastndcg.inputs.ids import Groups
-from fastndcg.inputs.messages import Source
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.table import Rows, Run
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions.ties import TIES

@@ -11,14 +11,13 @@ import numpy as np
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.columns import refuse_unknown
 from fastndcg.inputs.dicts import IdLists, refuse_repeated_ids
+from fastndcg.inputs.dispatch import find_form, read_run_form
 from fastndcg.inputs.formats import is_path_list, name_runs
-from fastndcg.inputs.forms import find_form, read_run_form
 from fastndcg.inputs.ids import IdColumn
-from fastndcg.inputs.messages import Source
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.recommendations.interactions import Recommendations, read_unpadded_items
 from fastndcg.inputs.recommendations.models import Model
-from fastndcg.inputs.table import Qrels, Run
+from fastndcg.inputs.table import Qrels, Run, choose_run
 from fastndcg.rankings.validation import read_only
 
 FEWEST = 2
@@ -158,4 +157,4 @@ def _read_items(items: Any, name: str, options: Options) -> Run:
     if options.duplicates is None:
         refuse_repeated_ids(lists, f"`{name}`", Run.repeats_remedy)
     ranks = np.arange(1.0, int(offsets[-1]) + 1) - np.repeat(lists.offsets[:-1], np.diff(lists.offsets))
-    return options.run_kind.of_lists(lists, -ranks, Source(f"`{name}`"))
+    return choose_run(options).of_lists(lists, -ranks, Source(f"`{name}`"))

@@ -13,8 +13,8 @@ from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.inputs import NamedRuns, are_unnamed, read_judgments, read_runs
 from fastndcg.fusion.joined_runs import add_up, rank_run
 from fastndcg.inputs.diversity import DiversityQrels
-from fastndcg.inputs.join import QRELS_AND_RUN, find_queries, match_documents
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.join import QRELS_AND_RUN, find_ids, match_documents
+from fastndcg.inputs.messages import Options
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.rankings.validation import Array
 
@@ -69,7 +69,7 @@ def learn_run(
 
 def judge_ranks(qrels: Qrels, run: Run, convention: FusionConvention, threads: int | None) -> JudgedRanks:
     """Rank a run's documents of the judged queries, and look up which are relevant."""
-    in_run = find_queries(qrels.queries, run.queries, QRELS_AND_RUN)
+    in_run = find_ids(qrels.queries, run.queries, "queries", QRELS_AND_RUN)
     pairs = np.stack([np.arange(len(in_run)), in_run], axis=1)
     has_rows = in_run >= 0
     if not has_rows.any():

@@ -51,8 +51,13 @@ def read_parquet(file: File, request: FileRequest) -> Any:
 
 
 def read_arrow(file: File, request: FileRequest) -> Any:
-    """Read a file of Arrow or Feather."""
-    return _read_tables(_open_arrow(file), file.name, request)
+    """Read a file of Arrow or Feather. One that is refused is closed at once, not when its error is forgotten."""
+    content = _Content(file)
+    try:
+        return _read_tables(_open_arrow(content), file.name, request)
+    except BaseException:
+        content.close()
+        raise
 
 
 def _read_tables(source: TableSource, name: str, request: FileRequest) -> Any:
@@ -68,11 +73,14 @@ def _count_rows(files: Any, name: str) -> int:
         return int(files.count_rows())
 
 
-def _open_arrow(file: File) -> TableSource:
+def _open_arrow(content: _Content) -> TableSource:
     """Return the tables of a file of Arrow. A packed file, and a pipe, are read into memory."""
-    content = _Content(file)
     remedy = "Write it anew, or give its own format"
-    with convert_arrow_errors(file.name, ARROW, remedy), content.open() as opened, _open_reader(opened, None) as reader:
+    with (
+        convert_arrow_errors(content.name, ARROW, remedy),
+        content.open() as opened,
+        _open_reader(opened, None) as reader,
+    ):
         schema = reader.schema
         names = tuple(schema.names)  # decodes them, and raises if they are not UTF-8
     return TableSource(names, functools.partial(_read_batches, content), "any", schema)
@@ -96,9 +104,13 @@ class _Content:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_file": None}
 
-    def __del__(self) -> None:
+    def close(self) -> None:
+        """Close the file, which the next reader opens anew."""
         if self._file is not None:
             self._file.close()
+            self._file = None
+
+    __del__ = close
 
     @contextlib.contextmanager
     def open(self) -> Iterator[Any]:

@@ -171,6 +171,8 @@ def name_columns(
     One dict serves both sides: each role falls to the side whose table has the column. A dict for each side names
     columns that must be there.
     """
+    if columns is None:
+        return ColumnNames({}, side, must_exist or bool(is_alone), frozenset(beside), is_alone)
     by_role, is_nested = read_columns(columns, side)
     retrieved = None
     if is_nested:

@@ -2,7 +2,8 @@
 Dicts of dicts into arrays.
 
 On interpreters that were tested, kernels read rows that are exactly dicts of Python's texts and numbers. They use
-Python's documented C API only. Python code reads all other rows, and all rows on other interpreters.
+Python's documented C API only. Python code reads all other rows, and all rows on other interpreters. Results of
+retrievers are objects of other packages, read by their attributes alone.
 """
 
 from __future__ import annotations
@@ -494,3 +495,70 @@ def refuse_repeated_ids(lists: IdLists, name: str, remedy: tuple[Any, ...] = ("K
             *remedy,
             other,
         )
+
+
+# LangChain's documents have `id`, also in pairs with a score. LlamaIndex's nodes have `node_id`, and stand in objects
+# with `node` and `score`. Haystack's documents have `id`, and a retriever returns {"documents": [...]}. Scores are not
+# read: the list is in the order in which the prompt has it, and a score may be a distance.
+ID_NAMES = ("node_id", "id", "doc_id", "document_id")
+
+
+def holds_retrieved(value: Any) -> bool:
+    """Return True for a mapping of queries whose first filled list has objects with an id."""
+    if not isinstance(value, Mapping):
+        return False
+    for row in value.values():
+        found = _list_documents(row)
+        if found is None:
+            return False
+        if found:
+            return _is_document(found[0])
+    return False
+
+
+def _list_documents(row: Any) -> list[Any] | tuple[Any, ...] | None:
+    """Return the list of a query, which Haystack has in a dict, or None for other values."""
+    if isinstance(row, Mapping):
+        row = row.get("documents")
+    return row if isinstance(row, list | tuple) else None
+
+
+def _is_document(item: Any) -> bool:
+    document = _unwrap(item)
+    if isinstance(document, str | int | float | np.generic | Mapping | list | tuple):
+        return False
+    return any(hasattr(document, name) for name in ID_NAMES)
+
+
+def _unwrap(item: Any) -> Any:
+    """Return the document of a pair with a score, or of an object with a node."""
+    if isinstance(item, tuple) and len(item) == 2:
+        item = item[0]
+    return getattr(item, "node", item)
+
+
+def read_retrieved(value: Mapping[Any, Any]) -> dict[Any, list[Any]]:
+    """Return the ids of the documents of each query, in their order."""
+    found = {}
+    for query, row in value.items():
+        documents = _list_documents(row)
+        if documents is None:
+            raise InvalidTypeError(
+                f"the run must map each query to a list of documents, but {shorten(query)} maps to {shorten(row)}. "
+                "Give lists for all queries"
+            )
+        found[query] = [_find_id(query, place, item) for place, item in enumerate(documents)]
+    return found
+
+
+def _find_id(query: Any, place: int, item: Any) -> str | int:
+    document = _unwrap(item)
+    for name in ID_NAMES:
+        found = getattr(document, name, None)
+        if isinstance(found, str | int) and not isinstance(found, bool):
+            return found
+    raise InvalidInputError(
+        f"the run: each document must have an id, a text or a whole number, but document {place} of query "
+        f"{shorten(query)}, a {type(document).__name__}, has none. Give ids when you index, or lists of what tells "
+        "documents apart: {query: [document.metadata[NAME] for document in documents]}"
+    )

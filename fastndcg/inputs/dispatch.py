@@ -1,31 +1,46 @@
-"""Read the truth and the predictions, in whatever form they are given, and bring them together."""
+"""
+The registry of input forms, and the ways in which truth and predictions of these forms go together.
+
+A form is a record: its name, a function that recognises its values, and one that reads them. `find_form` asks the
+forms of a kind in the order of `FORMS`. `COMBINATIONS` makes rankings of what was read. To add a form, write its
+reader, add its record here, and add a row to tests/properties/test_all_input_forms.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, cast
 
 import numpy as np
 
 from fastndcg.choices import MissingTruth
-from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError
-from fastndcg.inputs.arrays import ArrayTruth, layout_and_values, read_ragged, refuse_cuts
-from fastndcg.inputs.columns import refuse_unknown
-from fastndcg.inputs.dicts import find_id_rows
-from fastndcg.inputs.formats import LabelsInFile
-from fastndcg.inputs.forms import find_form, is_number_list, is_path, read_run_form, refuse_unknown_form
-from fastndcg.inputs.frames import LISTS_READ_AS_IDS
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names
+from fastndcg.inputs.arrays import ArrayTruth, layout_and_values, read_ragged
+from fastndcg.inputs.columns import find_usual_roles, refuse_unknown
+from fastndcg.inputs.dicts import find_id_rows, holds_retrieved, is_id_rows, read_retrieved, snapshot
+from fastndcg.inputs.diversity import read_dict
+from fastndcg.inputs.formats import LabelsInFile, read_path
+from fastndcg.inputs.frames import LISTS_READ_AS_IDS, Frame, is_frame, is_pandas
 from fastndcg.inputs.ids import Groups, IdColumn
 from fastndcg.inputs.join import Joined, join, join_runs
-from fastndcg.inputs.messages import Source, refuse_several
-from fastndcg.inputs.options import Options as Options
+from fastndcg.inputs.messages import (
+    MOST_COLUMNS,
+    Options,
+    Source,
+    are_columns,
+    refuse_convertible,
+    refuse_records,
+    refuse_several,
+)
 from fastndcg.inputs.recommendations.interactions import (
     Interactions,
     RankingPartitions,
     Recommendations,
     checked_matrix,
     match_recommendations,
+    read_classes,
     read_unpadded_items,
     refuse_frame,
 )
@@ -37,12 +52,245 @@ from fastndcg.inputs.recommendations.item_selection import (
     read_item_arrays,
 )
 from fastndcg.inputs.recommendations.models import Model, match_scores, partition_model, read_score_matrix
-from fastndcg.inputs.scored_frames import ScoredRows, TablePair
+from fastndcg.inputs.records import is_golden_set, is_records, read_golden_set, read_records
+from fastndcg.inputs.scored_frames import FileRequest, ScoredRows, TablePair, read_truth_table
 from fastndcg.inputs.streams import StreamedTables
-from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run, Table
+from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run, Table, choose_run, refuse_repeated
+from fastndcg.inputs.table_sources import TableSource, open_tables
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.filters import count_before
+from fastndcg.rankings.rankings import Rankings, check_pool
 from fastndcg.rankings.validation import Array, as_offsets, as_scores
+
+Kind = Literal["truth", "run"]
+
+
+class InputForm(NamedTuple):
+    """A form of the truth, or of a run with ids."""
+
+    kind: Kind
+    name: str  # as error messages list it
+    matches: Callable[[Any], bool]
+    read: Callable[[Any, Options], Any]
+    types: tuple[type, ...] = ()  # the built-in types that may have the form: others of them skip its function
+
+
+def is_path(value: Any) -> bool:
+    """Return True if a value may be the path of a file."""
+    return isinstance(value, str | os.PathLike)
+
+
+def is_mapping(value: Any) -> bool:
+    """Return True for a dict of queries."""
+    return isinstance(value, Mapping)
+
+
+def is_pivot(value: Any) -> bool:
+    """Return True for a matrix with ids: a frame of pandas with numbers only, an index of ids, and no usual names."""
+    if not is_pandas(value) or len(getattr(value, "shape", ())) != 2 or value.shape[1] < 2:
+        return False
+    if getattr(value.index, "nlevels", 1) > 1 or getattr(value.columns, "nlevels", 1) > 1:
+        return False
+    are_texts = set(map(type, value.columns)) <= {str}
+    has_plain_index = type(value.index).__name__ == "RangeIndex"
+    if (are_texts and has_plain_index) or find_usual_roles(name for name in value.columns if isinstance(name, str)):
+        return False
+    return all(getattr(kind, "kind", "O") in "biuf" for kind in value.dtypes)
+
+
+def _read_pivot(kind: type[Qrels | Run], frame: Any, options: Options) -> Any:
+    """Read the cells of a matrix with ids. NaN is no value."""
+    if kind is Qrels:
+        options.check_no_columns()
+    values = frame.to_numpy()
+    rows, places = np.nonzero(~np.isnan(values)) if values.dtype.kind == "f" else np.nonzero(np.ones(values.shape))
+    documents = IdColumn.of(frame.columns.tolist(), "names of columns").take(places)
+    queries = IdColumn.of(frame.index.tolist(), "the index")
+    sizes = np.bincount(rows, minlength=len(frame))
+    filled = np.flatnonzero(sizes)
+    offsets = count_before(sizes[filled])
+    groups = Groups(offsets, None, offsets[:-1])
+    source = Source(f"the {kind.what}")
+    refuse_repeated(queries, source)
+    return kind.of(Rows(queries.take(filled), groups, documents, values[rows, places]), source)
+
+
+def _refuse_run(*_: Any) -> Any:
+    raise InvalidTypeError("`truth` must not be a Run. Pass the judgments first, then the run")
+
+
+def _read_golden_set(truth: Any, options: Options) -> Qrels:
+    options.check_no_columns()
+    return Qrels.from_dict(read_golden_set(truth))
+
+
+def _read_run_frame(run: Any, options: Options) -> Run:
+    return choose_run(options).from_frame(run, options.name_columns("predictions"), threads=options.threads)
+
+
+def _is_column_dict(value: Any) -> bool:
+    """Return True for a dict of columns with usual names."""
+    if not isinstance(value, Mapping) or not 0 < len(value) <= MOST_COLUMNS:
+        return False
+    columns = value if type(value) is dict else snapshot(value, "the dict of columns")
+    for column in list(columns.values()):  # which no other thread interrupts
+        if isinstance(column, Mapping | Set | str) or hasattr(column, "columns") or not hasattr(column, "__len__"):
+            return False
+    return are_columns(columns)
+
+
+def _is_array_like(value: Any) -> bool:
+    attributes = ("__array__", "__array_interface__", "__dlpack__", "__len__", "__next__", "dtype", "type", "shape")
+    return isinstance(value, list | tuple) or any(hasattr(value, name) for name in attributes)
+
+
+def _read_labels(truth: Any, options: Options) -> ArrayTruth | Interactions:
+    options.check_streaming(is_streamed=False)
+    if not options.is_alone and options.offsets is None and options.groups is None and options.query_ids is None:
+        classes = read_classes(truth, options.other)
+        if classes is not None:
+            return classes
+    options.check_no_columns()
+    return ArrayTruth(truth, options.offsets, options.groups, options.query_ids)
+
+
+def is_number_list(value: Any) -> bool:
+    """Return True for a list that begins with a number. One query feels the time of the other questions."""
+    return type(value) is list and len(value) > 0 and type(value[0]) in (int, float)
+
+
+def _read_array_like(truth: Any, options: Options) -> ArrayTruth | Interactions:
+    """Read labels, and refuse what is none."""
+    refuse_several(truth, "truth")
+    refuse_records(truth, "truth", "label")
+    refuse_convertible(truth, "truth")
+    return _read_labels(truth, options)
+
+
+def _read_prepared(truth: Any, _: Options) -> Any:
+    if isinstance(truth, Rankings):
+        check_pool(truth)
+    return truth
+
+
+def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTables | TablePair | Qrels:
+    opened = open_tables(truth, "truth")
+    columns = options.name_columns("truth")
+    if isinstance(opened, TableSource) and opened.is_streamed:
+        empty = Frame(opened.make_empty_table(opened.names), columns, "truth")
+        if empty.is_streamable:
+            return StreamedTables(opened, columns, options.memory, options.progress)
+    return read_truth_table(Frame(opened, columns, "truth"), options)
+
+
+def _read_truth_records(truth: Any, options: Options) -> ScoredRows | TablePair | Qrels:
+    refuse_several(truth, "truth")
+    records = read_records(truth, options.name_columns("truth"), "truth", "label")
+    return read_truth_table(records, options, records.source)
+
+
+def is_item_collection(value: Any) -> bool:
+    """Return True for LensKit's `ItemListCollection`."""
+    return hasattr(value, "key_fields") and hasattr(value, "to_df")
+
+
+def _make_item_frame(value: Any, name: str, others: tuple[str, ...]) -> Any:
+    """Return the frame of LensKit's lists without the columns of the other side."""
+    if len(value.key_fields) != 1:
+        raise InvalidInputError(
+            f"`{name}` must have keys of one field, the user or query, but has {join_names(value.key_fields)}. "
+            "Evaluate each part alone, or join the fields to one"
+        )
+    return value.to_df().drop(columns=list(others), errors="ignore")
+
+
+def _read_run_records(run: Any, options: Options) -> Run:
+    refuse_several(run, "predictions")
+    records = read_records(run, options.name_columns("predictions"), "predictions", "score")
+    records.list_names(*Run.roles)
+    return choose_run(options).of_frame(records, options.threads, records.source)
+
+
+def _read_recommended_items(run: Any, options: Options) -> Run:
+    """Read lists of items: those that are ordered by their ranks, as in LensKit, and others by their scores."""
+    frame = _make_item_frame(run, "predictions", ())
+    is_ranked = "rank" in frame and frame["rank"].notna().all()
+    return _read_run_frame(frame.drop(columns="score" if is_ranked else "rank", errors="ignore"), options)
+
+
+# The order counts. Arrays, and what is prepared, come first, as they are the most frequent. A pivot is a frame without
+# usual names. Dicts of columns and of ids are dicts, lists of ids and records are lists: what is special comes first.
+FORMS = (
+    InputForm("truth", "", is_number_list, _read_labels, (list,)),
+    InputForm("truth", "an array of labels", lambda value: isinstance(value, np.ndarray) and value.dtype.names is None,
+              _read_labels),
+    InputForm("truth", "Rankings, Qrels or Interactions",
+              lambda value: isinstance(value, Rankings | Qrels | Interactions), _read_prepared),
+    InputForm("truth", "a scipy.sparse matrix", lambda value: hasattr(value, "tocsr"),
+              lambda truth, options: Interactions.of_matrix(truth, options.threads)),
+    InputForm("truth", "the path of a file", is_path, lambda path, options: read_path(
+        path, FileRequest(Qrels, options.name_columns("truth"), options, is_truth=True)), (str,)),
+    InputForm("truth", "", is_pivot, lambda truth, options: _read_pivot(Qrels, truth, options)),
+    InputForm("truth", "a data frame", is_frame, _read_truth_frame),
+    InputForm("truth", "a dict of columns", _is_column_dict, _read_truth_frame, (dict,)),
+    InputForm("truth", "a dict of dicts, of relevant ids or of groups of ids", is_mapping,
+              lambda truth, _: read_dict(Qrels, truth), (dict,)),
+    InputForm("truth", "LensKit's lists of items", is_item_collection,
+              lambda truth, options: _read_truth_frame(_make_item_frame(truth, "truth", ("score", "rank")), options)),
+    InputForm("truth", "a list of lists of ids", is_id_rows,
+              lambda truth, _: Qrels.of_id_lists(dict(enumerate(truth))), (list, tuple)),
+    InputForm("truth", "a golden set of TruLens", is_golden_set, _read_golden_set, (list,)),
+    InputForm("truth", "a list or iterator of records", is_records, _read_truth_records, (list, tuple)),
+    InputForm("truth", "", lambda value: isinstance(value, Run), _refuse_run),
+    InputForm("truth", "a list of labels or a ragged column", _is_array_like, _read_array_like, (list, tuple)),
+    InputForm("run", "a Run", lambda value: isinstance(value, Run), lambda run, _: run),
+    InputForm("run", "the path of a file", is_path, lambda path, options: read_path(
+        path, FileRequest(choose_run(options), options.name_columns("predictions"), options)), (str,)),
+    InputForm("run", "", is_pivot, lambda run, options: _read_pivot(choose_run(options), run, options)),
+    InputForm("run", "a data frame", is_frame, _read_run_frame),
+    InputForm("run", "a dict of columns", _is_column_dict, _read_run_frame, (dict,)),
+    InputForm("run", "a dict of retrieved documents", holds_retrieved,
+              lambda run, options: choose_run(options).of_id_lists(read_retrieved(run)), (dict,)),
+    InputForm("run", "a dict of dicts or of ranked ids", is_mapping,
+              lambda run, options: choose_run(options).from_dict(run), (dict,)),
+    InputForm("run", "LensKit's lists of items", is_item_collection, _read_recommended_items),
+    InputForm("run", "a list of lists of ids", is_id_rows,
+              lambda run, options: choose_run(options).of_id_lists(dict(enumerate(run))), (list, tuple)),
+    InputForm("run", "a list or iterator of records", is_records, _read_run_records, (list, tuple)),
+)  # fmt: skip
+FORMS_BY_KIND = {kind: tuple(form for form in FORMS if form.kind == kind) for kind in ("truth", "run")}
+BUILT_IN = {list, tuple, dict, str}
+
+
+def find_form(value: Any, kind: Kind) -> InputForm | None:
+    """Return the first form of a kind that recognises a value, or None."""
+    own_type = type(value)
+    is_built_in = own_type in BUILT_IN
+    for form in FORMS_BY_KIND[kind]:
+        if (not is_built_in or own_type in form.types) and form.matches(value):
+            return form
+    return None
+
+
+def refuse_unknown_form(value: Any, name: str, kind: Kind) -> NoReturn:
+    """Raise InvalidTypeError for a value of no form, with a list of the known forms."""
+    *names, last = (form.name for form in FORMS_BY_KIND[kind] if form.name)
+    raise InvalidTypeError(
+        f"`{name}` must be {', '.join(names)} or {last}, but is of type {type(value).__name__}. Convert it to one of "
+        "these"
+    )
+
+
+def read_run_form(predictions: Any, name: str, options: Options) -> Run:
+    """Read a run in any of its forms. Error messages call it `name`."""
+    form = find_form(predictions, "run")
+    if form is None:
+        refuse_several(predictions, name)
+        refuse_records(predictions, name, "score")
+        refuse_convertible(predictions, name)
+        refuse_unknown_form(predictions, name, "run")
+    run: Run = form.read(predictions, options)
+    return run
 
 
 class KnownPredictions(NamedTuple):
@@ -74,13 +322,12 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
     if not isinstance(prepared, Interactions | Qrels):
         remedy = "Give the truth as a sparse matrix, such as scipy.sparse.csr_array(labels)"
         options.check_no_selection(f"`truth` is {form.name}", remedy)
-    if isinstance(prepared, ArrayTruth) and not isinstance(prepared, LabelsInFile):
-        return prepared
-    if not isinstance(prepared, Interactions | Qrels):  # for these, `memory` is for predictions that are a model
+        if isinstance(prepared, ArrayTruth) and not isinstance(prepared, LabelsInFile):
+            return prepared
         options.check_streaming(is_streamed=isinstance(prepared, StreamedTables))
-    if isinstance(prepared, Rankings | LabelsInFile):
-        options.check_no_columns()
-    refuse_cuts(options.offsets, options.groups, options.query_ids)
+        if isinstance(prepared, Rankings | LabelsInFile):
+            options.check_no_columns()
+    options.check_no_cuts()
     return prepared
 
 
@@ -95,7 +342,7 @@ def pair_id_lists(truth: TruthInput, predictions: Any, options: Options) -> tupl
     relevant, retrieved = (dict(enumerate(np.split(own.values, own.offsets[1:-1]))) for own in (rows, ranked))
     qrels = Qrels.of_id_lists(relevant)
     return TablePair(
-        qrels.placed_in(qrels.source._replace(notes=(LISTS_READ_AS_IDS,))), options.run_kind.of_id_lists(retrieved)
+        qrels.placed_in(qrels.source._replace(notes=(LISTS_READ_AS_IDS,))), choose_run(options).of_id_lists(retrieved)
     ), None
 
 
@@ -105,8 +352,9 @@ def join_predictions(
     """Combine predictions with the truth: return rankings, or an object that makes them part by part."""
     if options.duplicates is not None or isinstance(predictions, Recommendations):
         options = _read_duplicates(truth, predictions, options)
+    is_plain = isinstance(predictions, str | dict)  # no model and no matrix, about which six libraries would be asked
     for row in COMBINATIONS:
-        if isinstance(truth, row.truth):
+        if isinstance(truth, row.truth) and not (is_plain and row.has_all_items):
             read = row.read(truth, predictions, options)
             if read is not None:
                 return row.combine(truth, read, convention, options)
@@ -144,12 +392,14 @@ class Combination(NamedTuple):
     Truth and predictions that go together.
 
     `read` reads the predictions, and returns None for those of another row. `combine` makes rankings of both.
+    `has_all_items` is True for predictions with a score for every item, which are no texts and no dicts.
     """
 
     name: str
     truth: type | tuple[type, ...]
     read: Callable[[Any, Any, Options], Any]
     combine: Callable[[Any, Any, Convention, Options], Rankings | Joined | PartitionedInput]
+    has_all_items: bool = False
 
 
 def _read_scores(truth: ArrayTruth, scores: Any, options: Options) -> Any:
@@ -190,7 +440,6 @@ def _read_nothing(truth: TruthInput, predictions: Any, options: Options) -> bool
 
 def _read_model(truth: Qrels | Interactions, predictions: Any, options: Options) -> Model | None:
     if not isinstance(predictions, Model):
-        options.check_streaming(is_streamed=False)
         return None
     refuse_unknown(options.columns, {"truth": _list_columns(truth)})
     return predictions
@@ -200,19 +449,17 @@ def _read_sparse(truth: Qrels | Interactions, predictions: Any, options: Options
     del truth
     if not hasattr(predictions, "tocsr"):
         return None
+    options.check_streaming(is_streamed=False)
     options.check_no_selection("`predictions` is sparse", "Leave the scores of such items out")
     return checked_matrix(predictions)
 
 
 def _read_matrix(truth: Qrels | Interactions, predictions: Any, options: Options) -> Array | None:
-    # neither is a matrix, and what follows would ask six libraries
-    scores = None if predictions is None or isinstance(predictions, str | dict) else read_score_matrix(predictions)
+    scores = None if predictions is None else read_score_matrix(predictions)
     if scores is not None:
+        options.check_streaming(is_streamed=False)
         options.check_no_duplicates("`predictions` is a matrix of scores, which has each item once")
         refuse_unknown(options.columns, {"truth": _list_columns(truth)})
-    elif predictions is not None:
-        remedy = "Give these scores, or leave the argument out and recommend only items that count"
-        options.check_no_selection("`predictions` has no score for every item", remedy)
     return scores
 
 
@@ -222,15 +469,25 @@ def _read_run(truth: Qrels, predictions: Any, options: Options) -> Run | None:
     is_run = isinstance(predictions, str | dict) or (predictions is not None and not _is_item_lists(predictions))
     if not is_run:
         return None
+    _check_some_items(options)
     run = read_run_form(predictions, "predictions", replace(options, other=truth))
-    refuse_unknown(options.columns, {"truth": _list_columns(truth), "predictions": _list_columns(run)})
+    if options.columns is not None:
+        refuse_unknown(options.columns, {"truth": _list_columns(truth), "predictions": _list_columns(run)})
     return run
+
+
+def _check_some_items(options: Options) -> None:
+    """Raise for options that only predictions with a score for every item have."""
+    options.check_streaming(is_streamed=False)
+    remedy = "Give these scores, or leave the argument out and recommend only items that count"
+    options.check_no_selection("`predictions` has no score for every item", remedy)
 
 
 def _read_items(truth: Qrels | Interactions, predictions: Any, options: Options) -> Recommendations:
     columns = {"truth": _list_columns(truth)} | ({} if predictions is None else {"predictions": ()})
     refuse_unknown(options.columns, columns)
     _check_given(predictions)
+    _check_some_items(options)
     refuse_several(predictions, "predictions")
     if isinstance(predictions, Mapping):
         raise InvalidTypeError(
@@ -307,9 +564,9 @@ COMBINATIONS = (
     Combination("stream", StreamedTables, _read_nothing, lambda truth, _, convention, __: truth.under(convention)),
     Combination("join of one table", TablePair, _read_nothing,
                 lambda truth, _, convention, options: _join(truth.qrels, truth.run, convention, options)),
-    Combination("match model", WITH_ITEMS, _read_model, partition_model),
-    Combination("join of a matrix", WITH_ITEMS, _read_sparse, _join_sparse),
-    Combination("match scores", WITH_ITEMS, _read_matrix, _match_matrix),
+    Combination("match model", WITH_ITEMS, _read_model, partition_model, has_all_items=True),
+    Combination("join of a matrix", WITH_ITEMS, _read_sparse, _join_sparse, has_all_items=True),
+    Combination("match scores", WITH_ITEMS, _read_matrix, _match_matrix, has_all_items=True),
     Combination("join", Qrels, _read_run, _join),
     Combination("match items", WITH_ITEMS, _read_items, _match_items),
 )  # fmt: skip
@@ -429,7 +686,7 @@ def _read_arrays(first: Any, second: Any, options: Options) -> PairedRankings:
 
 
 def _read_runs(first: Any, second: Any, options: Options) -> PairedRankings:
-    refuse_cuts(options.offsets, options.groups, options.query_ids)
+    options.check_no_cuts()
     runs = [read_run_form(ranking, name, options) for name, ranking in zip(NAMES, (first, second), strict=True)]
     refuse_unknown(options.columns, {name: run.source.columns for name, run in zip(NAMES, runs, strict=True)})
     for run in runs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -352,14 +352,22 @@ class DiversityQrels(Qrels):
         return table
 
 
+def read_dict(kind: type[Kind], rows: Mapping[Any, Any]) -> Kind:
+    """Read a table from a dict of dicts: judgments by subtopic if it has one dict more within."""
+    if issubclass(DiversityQrels, kind) and isinstance(rows, Mapping) and is_nested(rows):
+        return cast(Kind, DiversityQrels.from_dict(rows))
+    return kind.from_dict(rows)
+
+
 def is_nested(rows: Mapping[Any, Any]) -> bool:
     """Return True if the inner dicts of a dict of dicts hold dicts, too, or if a dict holds groups of ids."""
-    if holds_groups(rows, "qrels"):
+    copied_rows = snapshot(rows, "qrels")
+    if not isinstance(next(iter(copied_rows.values()), None), Mapping) and holds_groups(copied_rows, "qrels"):
         return True
-    for row in snapshot(rows, "qrels").values():
+    for row in copied_rows.values():
         if isinstance(row, Mapping) and row:
-            kinds = set(map(type, snapshot(row, "qrels").values()))
-            return dict in kinds or any(issubclass(kind, Mapping) for kind in kinds - {int, float})
+            others = set(map(type, snapshot(row, "qrels").values())) - {int, float}
+            return bool(others) and any(issubclass(kind, Mapping) for kind in others)
     return False
 
 

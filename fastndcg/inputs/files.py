@@ -19,7 +19,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, MissingPackageError, shorten
 from fastndcg.runtime.escapes import show_name
@@ -38,7 +38,7 @@ UNREAD = {b"\xfd7zXZ": "xz", b"\x04\x22\x4d\x18": "lz4"}
 FilePath = str | os.PathLike[str]
 
 
-class File:
+class File(contextlib.AbstractContextManager["File"]):
     """
     An open file, whose content is read once from its beginning.
 
@@ -62,57 +62,52 @@ class File:
     def __init__(self, path: FilePath | io.BufferedReader) -> None:
         if not isinstance(path, io.BufferedReader):
             check_path(path)
+        self._is_remote = is_address(path)
         self.path: Any = path
-        self.name = describe_path(path)
+        self.name = _describe_path(path, self._is_remote)
         self.head = b""
         self.length: int | None = None
         self.size: int | None = None  # on disk
         self.n_readers = 1
-        waiting = _waiting.pop(_find_key(path), None)
+        waiting = _waiting.pop(_find_key(path), None) if _waiting else None
         if waiting is not None:
             self.__dict__ |= waiting.__dict__
             return
-        self.is_folder = _is_folder(path)
-        self._is_remote = is_address(path)
+        self.is_folder = has_pattern(path) if self._is_remote else _is_folder(path)
         self._closing = contextlib.ExitStack()
         self._start = b""  # the bytes that were read for the head, to come again
         self._is_untouched = False  # True from the head's end until more is read
         if self.is_folder:
             return
         try:
-            self._file = self._closing.enter_context(_open(path))
+            self._file = self._closing.enter_context(open_address(path) if self._is_remote else _open(path))
         except OSError:
-            self.is_folder = is_address(path) and is_folder(path)  # asked late: it is a request of its own
+            self.is_folder = self._is_remote and is_folder(path)  # asked late: it is a request of its own
             if self.is_folder:
                 return
             raise
         try:
             self._broken: tuple[type[BaseException], ...] = ()
-            with self._name_broken():
+            self._name_errors: Any = self._name_broken if self._is_remote else contextlib.nullcontext
+            with self._name_errors():
                 self._content, self._broken = _unpack(self._file, self.name)
             self.is_packed = self._content is not self._file
+            if self.is_packed:
+                self._name_errors = self._name_broken
             self.size = _length(self._file)
             if self.size is not None:
                 self.length = None if self.is_packed else self.size
                 self.n_readers = 1 + UNPACKED * self.size // BLOCK
             self._start = self._read_head()
         except BaseException:
-            self.close()
+            self._closing.close()
             raise
         self._is_untouched = True
         self.head = self._start.removeprefix(codecs.BOM_UTF8)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
         """Close the file, unless `detach` has given it away. One that cannot be opened again waits until it is read."""
-        is_once = self.path == STANDARD_INPUT or (
-            self.size is None and not self.is_folder and not is_address(self.path)
-        )
+        is_once = self.path == STANDARD_INPUT or (self.size is None and not self.is_folder and not self._is_remote)
         if is_once and self._is_untouched:
             _waiting[_find_key(self.path)] = self
             return
@@ -144,7 +139,7 @@ class File:
             room[: len(piece)] = piece
             self._start = self._start[len(piece) :]
             return len(piece)
-        with self._name_broken():
+        with self._name_errors():
             n_read = int(self._content.readinto(room))
         if not n_read:
             self._refuse_shorter()
@@ -155,7 +150,7 @@ class File:
         start = self._start
         self._start = b""
         self._is_untouched = False
-        with self._name_broken():
+        with self._name_errors():
             content = start + self._content.read()
         self._refuse_shorter()
         return bytes(content)
@@ -164,7 +159,7 @@ class File:
         """Read the first lines, up to one with content. A pipe may have no more bytes yet."""
         head = bytearray()
         place = 0
-        with self._name_broken():
+        with self._name_errors():
             while len(head) < HEAD and (piece := self._content.read1(HEAD - len(head))):
                 head += piece
                 while (line := LINE.search(head, place)) is not None and line.end() < len(head):
@@ -195,11 +190,9 @@ class File:
 
 
 def _is_folder(path: Any) -> bool:
-    """Return True for a folder, and for a pattern that is not the name of a file."""
+    """Return True for a folder here, and for a pattern that is not the name of a file."""
     if path == STANDARD_INPUT or isinstance(path, io.BufferedReader):
         return False
-    if is_address(path):
-        return has_pattern(path)
     name = os.fspath(path)
     return os.path.isdir(name) or (glob.has_magic(name) and not os.path.exists(name))
 
@@ -234,11 +227,7 @@ class Blocks:
         self._padding = padding
         # filling 2 MiB takes most of the time of a small file: 1.7 → 0.4 ms for two of 100 lines
         self._size = size if file.length is None else min(size, file.length + 1)
-        self._spare: list[bytearray] = []
-
-    def give_back(self, block: Block) -> None:
-        """Return the buffer of a block, to be used again."""
-        self._spare.append(block.text)
+        self.spare: list[bytearray] = []  # buffers of blocks, to be used again
 
     def __iter__(self) -> Iterator[Block]:
         rest = b""
@@ -246,7 +235,7 @@ class Blocks:
         number = 0
         at_end = False
         while not at_end:
-            text = self._spare.pop() if self._spare else bytearray(self._size + self._padding)
+            text = self.spare.pop() if self.spare else bytearray(self._size + self._padding)
             text[: len(rest)] = rest
             n, size, at_end = self._fill(text, len(rest))
             rest = bytes(memoryview(text)[size:n])
@@ -282,13 +271,13 @@ def check_path(path: Any) -> None:
         raise InvalidTypeError(f"{shorten(path)} must be the path of a file, but its type is {kind}")
 
 
-def describe_path(path: Any) -> str:
+def _describe_path(path: Any, is_remote: bool) -> str:
     """Return the name of a file for error messages."""
     if path == STANDARD_INPUT:
         return "standard input"
     if isinstance(path, io.BufferedReader):
         return "the text"
-    return show_name(spell_path(path) if is_address(path) else path)
+    return show_name(as_address(path) if is_remote else path)
 
 
 def _open(path: Any) -> contextlib.AbstractContextManager[Any]:
@@ -298,9 +287,6 @@ def _open(path: Any) -> contextlib.AbstractContextManager[Any]:
         return contextlib.nullcontext(sys.stdin.buffer)
     if isinstance(path, io.BufferedReader):
         return contextlib.nullcontext(path)
-    if is_address(path):
-        file: contextlib.AbstractContextManager[Any] = open_address(path)
-        return file
     try:
         return pathlib.Path(path).open("rb")
     except (TypeError, ValueError) as error:
@@ -321,12 +307,12 @@ def _length(file: Any) -> int | None:
 def _unpack(file: Any, name: str) -> tuple[Any, tuple[type[BaseException], ...]]:
     """Unpack a file by its first bytes, and return its content, and the errors that reading a broken file raises."""
     first = file.peek(5)
-    for magic, unread in UNREAD.items():
-        if first.startswith(magic):
-            raise InvalidInputError(
-                f"{name} must be plain, or packed by gzip, bzip2 or zstd, but is packed by {unread}. Unpack it"
-            )
-    kind = next((kind for magic, kind in MAGIC.items() if first.startswith(magic)), "")
+    unread = next(filter(first.startswith, UNREAD), None)
+    if unread is not None:
+        raise InvalidInputError(
+            f"{name} must be plain, or packed by gzip, bzip2 or zstd, but is packed by {UNREAD[unread]}. Unpack it"
+        )
+    kind = MAGIC.get(next(filter(first.startswith, MAGIC), b""), "")
     if kind == "gzip":
         import gzip
 
@@ -393,8 +379,8 @@ REQUEST = 1 << 20  # bytes of a request: detecting a format needs the first line
 
 def is_address(path: Any) -> bool:
     """Return True for a path with a protocol, unless a file on this machine is called so."""
-    text = _as_text(path)
-    return text is not None and _ADDRESS.match(text) is not None and not os.path.exists(text)
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    return isinstance(text, str) and _ADDRESS.match(text) is not None and not os.path.exists(text)
 
 
 def as_address(path: Any) -> str:
@@ -405,7 +391,7 @@ def as_address(path: Any) -> str:
     >>> as_address(pathlib.PurePosixPath("s3://bucket/run.txt")), as_address("file:/data/run.txt")
     ('s3://bucket/run.txt', 'file:///data/run.txt')
     """
-    text = _as_text(path) or ""
+    text = str(os.fspath(path))
     match = _ADDRESS.match(text)
     if match is None:
         return text
@@ -508,11 +494,6 @@ def _request_options(address: str) -> dict[str, Any]:
     if _protocol(address) in ("memory", *_ROOTED):
         return {}
     return {"block_size": 0 if _protocol(address) in _WEB else REQUEST}
-
-
-def _as_text(path: Any) -> str | None:
-    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    return text if isinstance(text, str) else None
 
 
 def _protocol(address: str) -> str:

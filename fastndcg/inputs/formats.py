@@ -17,17 +17,23 @@ from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth, convert_ranks, make_layout
 from fastndcg.inputs.arrow_files import ARROW_MAGIC, PARQUET_MAGIC, read_arrow, read_parquet
 from fastndcg.inputs.columns import ColumnNames
-from fastndcg.inputs.delimited import NAME_THEM, is_delimited, read_delimited
 from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.files import File, FilePath, check_path, is_address
 from fastndcg.inputs.ids import split_at_blanks
-from fastndcg.inputs.messages import Source
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.records import read_json
 from fastndcg.inputs.scored_frames import FileRequest
 from fastndcg.inputs.streams import StreamedTables
 from fastndcg.inputs.table import Qrels, Rows, Run, Table
-from fastndcg.inputs.text_lines import NO_LIMIT, Layout, describe_remedy, read_rows
+from fastndcg.inputs.text_lines import (
+    NAME_THEM,
+    NO_LIMIT,
+    Layout,
+    describe_remedy,
+    find_dialect,
+    read_delimited,
+    read_rows,
+)
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels, read_only
 from fastndcg.runtime.escapes import show_name
@@ -164,7 +170,7 @@ def read_run_tag(path: FilePath) -> str | None:
 
 class FileFormat(NamedTuple):
     """
-    A format of files: the bytes that show it, or a function that recognises it, and one that reads it.
+    A format of files: the bytes that show it, or begin its first line, or a function that recognises it, and a reader.
 
     `has_columns` says if `columns` may name columns.
     """
@@ -172,7 +178,8 @@ class FileFormat(NamedTuple):
     name: str
     read: Callable[[File, FileRequest], Any]
     magic: tuple[bytes, ...] = ()
-    matches: Callable[[File, FileRequest], bool] | None = None
+    matches: Callable[[File, FileRequest], Any] | None = None
+    starts: tuple[bytes, ...] = ()
     has_columns: bool = False
 
 
@@ -181,7 +188,9 @@ def find_format(file: File, request: FileRequest) -> FileFormat:
     if file.is_folder:
         return FORMATS[0]
     for form in FORMATS:
-        if file.head.startswith(form.magic) or (form.matches is not None and form.matches(file, request)):
+        if file.head.startswith(form.magic) or file.first_line.startswith(form.starts):
+            return form
+        if form.matches is not None and form.matches(file, request):
             return form
     return FORMATS[-1]
 
@@ -412,9 +421,9 @@ def _read_beside_sizes(file: File, threads: int | None) -> LabelsInFile:
 FORMATS = (
     FileFormat("parquet", read_parquet, PARQUET_MAGIC, has_columns=True),
     FileFormat("arrow", read_arrow, ARROW_MAGIC, has_columns=True),
-    FileFormat("json", read_json, matches=lambda file, _: file.first_line.startswith((b"{", b"[")), has_columns=True),
+    FileFormat("json", read_json, starts=(b"{", b"["), has_columns=True),
     FileFormat("svmlight", _read_labels, matches=is_svmlight),
-    FileFormat("csv", read_delimited, matches=is_delimited, has_columns=True),
+    FileFormat("csv", read_delimited, matches=find_dialect, has_columns=True),
     FileFormat("msmarco", _read_msmarco, matches=is_msmarco),
     FileFormat("trec", _read_trec),
 )

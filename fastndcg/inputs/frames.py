@@ -68,8 +68,6 @@ def _is_of_pandas(kind: Any) -> bool:
 
 def list_column_names(value: Any) -> tuple[str, ...]:
     """Return the names of a frame's columns without reading it, and none for other values."""
-    if hasattr(value, "source"):  # of judgments or a run
-        return tuple(value.source.columns)
     if not is_frame(value):
         return ()
     if hasattr(value, "collect_schema"):  # of a lazy frame, whose columns warn
@@ -92,7 +90,7 @@ class Frame:
         self.first_row = first_row
         self.given = ColumnNames.of(columns)
         self._is_pandas = is_pandas(frame)
-        opened = open_tables(frame, name)
+        opened = frame if self._is_pandas else open_tables(frame, name)
         self._names, self._read = _open_columns(opened, name)
         self._choose_roles()
         self._n_rows = len(frame) if self._is_pandas else getattr(opened, "num_rows", None)
@@ -104,8 +102,12 @@ class Frame:
 
     def list_chosen(self) -> list[str]:
         """Return the names of all columns with a role."""
-        names = dict.fromkeys(found[0] for role in self._list_roles() if len(found := self.candidates[role]) == 1)
-        return [name for name in names if self._names.count(name) == 1]
+        names: dict[str, None] = {}
+        for role in self._list_roles():
+            found = self.candidates[role]
+            if len(found) == 1 and self._names.count(found[0]) == 1:
+                names[found[0]] = None
+        return list(names)
 
     @property
     def is_streamable(self) -> bool:
@@ -216,6 +218,9 @@ class Frame:
         """
         if self.given.side == "predictions" or self.given.is_alone is False:
             return None
+        roles = self.candidates
+        if roles["document"] and roles["label"] and roles["score"] and not self.given.by_role:  # a row a document
+            return None
         names = {
             role: [name for name in self.candidates[role] if name in self._names]
             for role in ("document", "retrieved", "label", "score")
@@ -269,7 +274,7 @@ class Frame:
 
     def _has_lists(self, name: str) -> bool:
         """Return True if a column has lists."""
-        return _holds_lists(self._get(name))
+        return str(self._table.column(name).type).startswith(LIST_TYPES)
 
     def _count_whole_numbers(self, name: str) -> Array | None:
         """Return the sizes of a column's lists, or None if they hold other values than whole numbers."""
@@ -338,7 +343,7 @@ class Frame:
         name, column = self._checked_column(role)
         types = pyarrow.types
         if types.is_decimal(column.type):
-            with convert_arrow_errors(self._describe(name), VALID, REMEDY):
+            with convert_arrow_errors(f"column {name!r} of `{self.name}`", VALID, REMEDY):
                 column = convert_decimals(column)
         if self._is_pandas and types.is_floating(column.type) and column.null_count:
             column = column.fill_null(np.nan)
@@ -350,11 +355,6 @@ class Frame:
             )
         numbers: Array = column.to_numpy()
         return numbers
-
-    def _column(self, role: str) -> tuple[str, Any]:
-        """Return the name and the content of the column of a role."""
-        name = self._choose_name(role)
-        return name, self._get(name)
 
     def _choose_name(self, role: str) -> str:
         """Return the name of the only column of a role. Raise if there is not exactly one."""
@@ -381,18 +381,15 @@ class Frame:
 
     def _checked_column(self, role: str) -> tuple[str, Any]:
         """Return the name and the content of the column of a role, after checking its buffers."""
-        name, column = self._column(role)
+        name = self._choose_name(role)
+        column = self._table.column(name)
+        what = f"column {name!r} of `{self.name}`"
         if len(column) != len(self):
             raise InvalidInputError(
-                f"{self._describe(name)} must have a value in each of {len(self)} rows, but has {len(column)}. Write "
-                "the data anew"
+                f"{what} must have a value in each of {len(self)} rows, but has {len(column)}. Write the data anew"
             )
-        check_column(column, self._describe(name), self.first_row)
+        check_column(column, what, self.first_row)
         return name, column
-
-    def _describe(self, name: str) -> str:
-        """Return the name of a column for error messages."""
-        return f"column {name!r} of `{self.name}`"
 
     def _choose_roles(self) -> None:
         """Find the possible columns of each role: the one that the user named, or those with usual names."""
@@ -400,10 +397,11 @@ class Frame:
 
     def _flattened(self, name: str, column: Any) -> tuple[Any, Array]:
         """Return the values of a column of lists, and the offsets of the lists."""
-        check_column(column, self._describe(name))
+        what = f"column {name!r} of `{self.name}`"
+        check_column(column, what)
         self._refuse_nulls(name, column)
         values, offsets = flatten_lists(column)
-        check_column(values, f"the lists in {self._describe(name)}")
+        check_column(values, f"the lists in {what}")
         self._refuse_nulls(name, values, offsets)
         return values, offsets
 
@@ -436,9 +434,12 @@ def _open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]
     elif is_pandas(frame):
         index = [level for level in frame.index.names if level is not None and level not in frame.columns]
         keys = [*frame.columns, *index]
-        select = functools.partial(
-            _select_values, lambda key: frame.index.get_level_values(key) if key in index else frame[key]
+        get = (
+            (lambda key: frame.index.get_level_values(key) if key in index else frame[key])
+            if index
+            else frame.__getitem__
         )
+        select = functools.partial(_select_values, get)
     elif hasattr(frame, "project") and hasattr(frame, "columns"):  # of DuckDB
         keys = list(frame.columns)
         select = functools.partial(_project, frame)
@@ -500,10 +501,6 @@ def _are_whole(column: Any) -> bool:
     values = column.to_numpy()
     with np.errstate(invalid="ignore"):
         return bool(((values % 1 == 0) & (np.abs(values) <= 2**53)).all())
-
-
-def _holds_lists(column: Any) -> bool:
-    return str(column.type).startswith(LIST_TYPES)
 
 
 def _find_first_text(column: Any, first_row: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -294,22 +294,20 @@ class Groups(NamedTuple):
 
 def group(column: IdColumn, threads: int | None = None) -> Groups:
     """Group rows by their ids."""
-    starts = _find_runs(column, threads)
-    return group_runs(column, starts, starts, len(column))
-
-
-def _find_runs(column: IdColumn, threads: int | None) -> Array:
-    """Return the rows whose id differs from the row before."""
     n_rows = len(column)
-    starts: dict[int, Array] = {}
+    n_threads = check_threads(threads) if n_rows > SPAN else 1
+    if n_threads == 1:
+        starts = column.find_runs(0, n_rows)  # rows whose id differs from the row before
+        return group_runs(column, starts, starts, n_rows)
+    found: dict[int, Array] = {}
 
     def find(span: tuple[int, int]) -> None:
-        starts[span[0]] = column.find_runs(*span)
+        found[span[0]] = column.find_runs(*span)
 
-    n_threads = check_threads(threads) if n_rows > SPAN else 1
-    parts = list(pairwise([*range(0, n_rows, SPAN if n_threads > 1 else max(n_rows, 1)), n_rows]))
-    run_all(parts, lambda: find, min(max(len(parts), 1), n_threads))
-    return np.concatenate([starts[first] for first in sorted(starts)]) if starts else np.empty(0, "i8")
+    parts = list(pairwise([*range(0, n_rows, SPAN), n_rows]))
+    run_all(parts, lambda: find, min(len(parts), n_threads))
+    starts = np.concatenate([found[first] for first in sorted(found)])
+    return group_runs(column, starts, starts, n_rows)
 
 
 def group_runs(column: IdColumn, id_rows: Array, starts: Array, n_rows: int) -> Groups:
@@ -337,3 +335,12 @@ def split_spans(offsets: Array, size: int = SPAN) -> list[tuple[int, int]]:
     stops = np.searchsorted(offsets, np.arange(size, int(offsets[-1]) + 1, size), side="left")
     bounds = np.unique(np.concatenate([[0], stops, [len(offsets) - 1]])).tolist()
     return list(pairwise(bounds))
+
+
+def run_on_spans(offsets: Array, work: Callable[[int, int], None], threads: int | None, size: int = SPAN) -> None:
+    """Do some work on spans of queries, from a first one to a stop, on several threads if there are several spans."""
+    if offsets[-1] < size:
+        work(0, len(offsets) - 1)
+        return
+    parts = split_spans(offsets, size)
+    run_all(parts, lambda: lambda span: work(*span), min(len(parts), check_threads(threads)) if len(parts) > 1 else 1)

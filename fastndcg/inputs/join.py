@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, shorten
-from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, make_comparable, split_spans
+from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, make_comparable, run_on_spans
 from fastndcg.inputs.table import Qrels, Rows, Run, Table
 from fastndcg.kernels.input_arrays import JudgedIds, MatchedLabels, RetrievedIds
 from fastndcg.kernels.limits import MAX_RANK
@@ -19,7 +19,6 @@ from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_offsets, put, read_only
-from fastndcg.runtime.threads import check_threads, run_all
 
 ABSENT = -1
 SAMPLE = 1000  # queries, and documents of them, whose ids are compared
@@ -67,7 +66,7 @@ def join(
     in the pool. Queries on one side only follow the convention. Queries come in the order of the qrels.
     """
     refuse_nan_scores(run, convention)
-    in_run = find_queries(qrels.queries, run.queries, QRELS_AND_RUN)
+    in_run = find_ids(qrels.queries, run.queries, "queries", QRELS_AND_RUN)
     common = np.flatnonzero(in_run >= 0)
     is_judged = np.zeros(len(run.queries), bool)
     is_judged[in_run[common]] = True
@@ -75,8 +74,8 @@ def join(
     if not len(common) and not is_part:
         _refuse_disjoint(qrels, run, QRELS_AND_RUN)
     missing = np.flatnonzero(in_run < 0)
-    _refuse_missing(qrels, run, missing, unjudged, convention)
-
+    if len(missing) or len(unjudged):
+        _refuse_missing(qrels, run, missing, unjudged, convention)
     judged = common if convention.missing_in_run == "skip" else np.arange(len(in_run))
     extra = unjudged if convention.missing_in_qrels == "undefined" else unjudged[:0]
     pairs = np.full((len(judged) + len(extra), 2), ABSENT, "i8")
@@ -136,7 +135,7 @@ def find_alike(texts: list[str], others: list[str]) -> tuple[str, str, str] | No
 
 def join_runs(first: Run, second: Run, threads: int | None = None) -> JoinedRuns:
     """Join two runs, in the order of the first one's queries."""
-    in_second = find_queries(first.queries, second.queries, TWO_RUNS)
+    in_second = find_ids(first.queries, second.queries, "queries", TWO_RUNS)
     common = np.flatnonzero(in_second >= 0)
     if not len(common):
         _refuse_disjoint(first, second, TWO_RUNS)
@@ -165,10 +164,10 @@ def tie_keys(run: Run, threads: int | None) -> Array:
         return run.documents.order_numbers()
     keys = np.empty(len(run), "i8")
 
-    def rank(span: tuple[int, int]) -> None:
-        run.documents.rank_ties(run.values, run.offsets, *span, keys)
+    def rank(first: int, stop: int) -> None:
+        run.documents.rank_ties(run.values, run.offsets, first, stop, keys)
 
-    _run_on_spans(run.offsets, rank, threads)
+    run_on_spans(run.offsets, rank, threads)
     return keys
 
 
@@ -187,11 +186,6 @@ def take_first_documents(run: Run, n: int, convention: Convention, threads: int 
     groups = Groups(offsets, None, offsets[:-1])
     rows = Rows(run.queries, groups, run.documents.take(np.flatnonzero(is_first)), run.values[is_first])
     return type(run).of(rows, run.source, threads)
-
-
-def find_queries(queries: IdColumn, other_queries: IdColumn, sides: tuple[str, str]) -> Array:
-    """Return the index of each query among `others`, or ABSENT. Queries on each side differ."""
-    return find_ids(queries, other_queries, "queries", sides)
 
 
 def find_ids(ids: IdColumn, other_ids: IdColumn, what: str, sides: tuple[str, str]) -> Array:
@@ -305,16 +299,11 @@ def match_documents(
     out = MatchedLabels(np.empty(n, values.dtype), np.empty(n, bool))
     kernels = load_kernels("inputs.join")
 
-    def match(span: tuple[int, int]) -> None:
-        kernels.match(judged_ids, retrieved_ids, pairs, offsets, *span, out)
+    def match(first: int, stop: int) -> None:
+        kernels.match(judged_ids, retrieved_ids, pairs, offsets, first, stop, out)
 
-    _run_on_spans(offsets, match, threads)
+    run_on_spans(offsets, match, threads)
     return out
-
-
-def _run_on_spans(offsets: Array, work: Callable[[tuple[int, int]], None], threads: int | None) -> None:
-    parts = split_spans(offsets)
-    run_all(parts, lambda: work, min(len(parts), check_threads(threads)) if len(parts) > 1 else 1)
 
 
 def _read_query_names(qrels: Qrels, run: Run, pairs: Array) -> Array:

@@ -20,17 +20,19 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import Ragged
 from fastndcg.inputs.columns import ColumnNames, find_usual_roles
+from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.files import LINE, File
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Source
-from fastndcg.inputs.scored_frames import FileRequest, read_dict
+from fastndcg.inputs.scored_frames import FileRequest
 from fastndcg.inputs.table import Table
 from fastndcg.inputs.text_lines import describe_remedy
 from fastndcg.rankings.validation import Array
 
 NUMBERS = int | float | np.integer | np.floating | np.bool_
 PLAIN_FIELDS = ("query", "document")  # of tuples, before the label or the score
+GOLDEN = ("query", "expected_chunks")  # fields of a golden set of TruLens
 
 
 def is_records(value: Any) -> bool:
@@ -384,3 +386,30 @@ def _join_objects(values: list[Any], lines: Sequence[int], name: str, what: str)
                 "documents together"
             )
     return rows
+
+
+def is_golden_set(value: Any) -> bool:
+    """Return True for a list of records of a query and expected chunks."""
+    if not isinstance(value, list) or not value or not isinstance(value[0], Mapping):
+        return False
+    return all(name in value[0] for name in GOLDEN)
+
+
+def read_golden_set(value: list[Mapping[str, Any]]) -> dict[Any, dict[str, float]]:
+    """Return the labels of a golden set's chunks by query and text. A chunk without a score has the label 1."""
+    found: dict[Any, dict[str, float]] = {}
+    for row, record in enumerate(value):
+        chunks = record.get("expected_chunks")
+        if not isinstance(chunks, list) or not all(isinstance(chunk, Mapping) and "text" in chunk for chunk in chunks):
+            raise InvalidTypeError(
+                f"`truth`, row {row}: expected_chunks must be a list of dicts with a text, but is {shorten(chunks)}. "
+                "Correct it"
+            )
+        labels = {chunk["text"]: chunk.get("expect_score", 1) for chunk in chunks}
+        if record["query"] in found or len(labels) < len(chunks):
+            raise InvalidInputError(
+                f"`truth`, row {row}: each query must stand in one record, and each text once in it, but query "
+                f"{shorten(record['query'])} has one twice. Keep one of them"
+            )
+        found[record["query"]] = labels
+    return found

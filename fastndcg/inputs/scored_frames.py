@@ -7,20 +7,19 @@ Labels and scores are rows of (query, score, label) in any order, or one row per
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, cast
 
 from fastndcg.errors import Column
 from fastndcg.inputs.arrays import convert_ranks
 from fastndcg.inputs.columns import ColumnNames
-from fastndcg.inputs.diversity import DiversityQrels, is_nested
+from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import Groups, IdColumn, group
 from fastndcg.inputs.join import tie_keys
-from fastndcg.inputs.messages import Source
-from fastndcg.inputs.options import Options
-from fastndcg.inputs.table import Qrels, Rows, Run, Table, describe_row, refuse_repeated, refuse_sizes
+from fastndcg.inputs.messages import Options, Source
+from fastndcg.inputs.table import Qrels, Rows, Run, Table, choose_run, describe_row, refuse_repeated, refuse_sizes
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
@@ -186,7 +185,8 @@ def read_truth_table(frame: Frame, options: Options, source: Source | None = Non
     threads = options.threads
     pair = frame.find_id_lists()
     if pair is not None:
-        return TablePair(Qrels.of_frame(pair[0], threads, source), options.run_kind.of_frame(pair[1], threads, source))
+        run = choose_run(options).of_frame(pair[1], threads, source)
+        return TablePair(Qrels.of_frame(pair[0], threads, source), run)
     if frame.has_scores:
         return ScoredRows(frame, threads, source=source)
     return read_table(Qrels, frame, threads, source)
@@ -197,10 +197,3 @@ def read_table(kind: type[Kind], frame: Frame, threads: int | None = None, sourc
     if issubclass(DiversityQrels, kind) and frame.has("subtopic"):
         return cast(Kind, DiversityQrels.of_frame(frame, threads, source))
     return kind.of_frame(frame, threads, source)
-
-
-def read_dict(kind: type[Kind], rows: Mapping[Any, Any]) -> Kind:
-    """Read a table from a dict of dicts: judgments by subtopic if it has one dict more within."""
-    if issubclass(DiversityQrels, kind) and isinstance(rows, Mapping) and is_nested(rows):
-        return cast(Kind, DiversityQrels.from_dict(rows))
-    return kind.from_dict(rows)

@@ -12,7 +12,7 @@ from fastndcg.inputs.columns import SPAN_NAMES, ColumnNames
 from fastndcg.inputs.dicts import snapshot
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, group, make_comparable
-from fastndcg.inputs.join import find_queries
+from fastndcg.inputs.join import find_ids
 from fastndcg.inputs.messages import are_columns
 from fastndcg.rankings.validation import Array, read_only
 
@@ -58,7 +58,7 @@ def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
     wanted, found = read_spans(gold, "gold", columns), read_spans(chunks, "chunks", columns)
     groups = group(wanted.queries), group(found.queries)
     names, others = wanted.queries.take(groups[0].firsts), found.queries.take(groups[1].firsts)
-    in_chunks = find_queries(names, others, SIDES)
+    in_chunks = find_ids(names, others, "queries", SIDES)
     if len(names) and len(others) and (in_chunks < 0).all():
         raise InvalidInputError(
             f"`gold` and `chunks` must have queries in common, but gold has {shorten(names.name(0))} and chunks have "

@@ -30,8 +30,8 @@ from fastndcg.inputs.dicts import (
     snapshot,
 )
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.ids import SPAN, Groups, IdColumn, group, make_comparable, split_spans
-from fastndcg.inputs.messages import Source, row_problem
+from fastndcg.inputs.ids import SPAN, Groups, IdColumn, group, make_comparable, run_on_spans
+from fastndcg.inputs.messages import Options, Source, row_problem
 from fastndcg.inputs.writers import (
     DEFAULT_TAG,
     Settings,
@@ -92,6 +92,7 @@ class Table(ReadOnly, Exportable):
     _rows: Array | None
     what: ClassVar[str]
     value_name: ClassVar[str]
+    convert: ClassVar[Callable[..., Array]]  # from values, and their name, to an array that kernels read
     side: ClassVar[str]  # the argument of `evaluate`
     roles: ClassVar[tuple[str, ...]]  # of the columns of a frame
     by_subtopic: ClassVar[bool] = False
@@ -133,14 +134,18 @@ class Table(ReadOnly, Exportable):
         if not isinstance(rows, Mapping):
             raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but is a {type(rows).__name__}")
         copied_rows = snapshot(rows, cls.what)
-        if cls.side == "truth":
-            copied_rows = label_id_lists(copied_rows)
-        if holds_id_lists(copied_rows, cls.what):
-            return cls.of_id_lists(copied_rows)
-        for query, row in copied_rows.items():
-            if type(row) is not dict and not isinstance(row, Mapping):
-                raise InvalidTypeError(row_problem(cls.what, copied_rows, query))
-        filled_rows = {query: row for query, row in plain_rows(copied_rows, cls.what).items() if row}
+        if set(map(type, copied_rows.values())) - {dict}:
+            if cls.side == "truth":
+                copied_rows = label_id_lists(copied_rows)
+            if holds_id_lists(copied_rows, cls.what):
+                return cls.of_id_lists(copied_rows)
+            for query, row in copied_rows.items():
+                if not isinstance(row, Mapping):
+                    raise InvalidTypeError(row_problem(cls.what, copied_rows, query))
+            copied_rows = plain_rows(copied_rows, cls.what)
+        filled_rows = copied_rows
+        if not all(copied_rows.values()):
+            filled_rows = {query: row for query, row in copied_rows.items() if row}
         offsets = count_offsets(filled_rows.values())
         items = read_items(filled_rows.values(), offsets)
         if items is None:  # a row has other types, or another thread has changed it: read copies
@@ -394,10 +399,14 @@ class Table(ReadOnly, Exportable):
                 f"{len(rows.values)} {self.value_name}s. Give columns of one length"
             )
         order = rows.groups.rows
-        documents = rows.documents if order is None else rows.documents.take(order)
-        put(self, source=source, queries=rows.queries, offsets=read_only(offsets), documents=documents, _rows=order)
-        values = self._convert_values(rows.values)
-        put(self, values=values if order is None else read_only(values[order]))
+        documents = rows.documents
+        values = self.convert(rows.values, f"{self.value_name}s")
+        if order is not None:
+            documents, values = documents.take(order), read_only(values[order])
+        put(
+            self, source=source, queries=rows.queries, offsets=read_only(offsets), documents=documents, values=values,
+            _rows=order,
+        )  # fmt: skip
         self._check_values()
 
     def placed_in(self, source: Source) -> Self:
@@ -408,9 +417,6 @@ class Table(ReadOnly, Exportable):
     def input_row(self, row: Any) -> Any:
         """Return the index of a row, or of several, in the input order."""
         return row if self._rows is None else self._rows[row]
-
-    def _convert_values(self, values: Any) -> Array:
-        raise NotImplementedError
 
     @classmethod
     def _make_values(cls, offsets: Array) -> Array:
@@ -428,13 +434,12 @@ class Table(ReadOnly, Exportable):
         """Return the rows of the first document that occurs twice in a query, or []."""
         duplicates: dict[int, list[int]] = {}
 
-        def find(span: tuple[int, int]) -> None:
-            rows = self.documents.find_duplicate(self.offsets, *span)
+        def find(first: int, stop: int) -> None:
+            rows = self.documents.find_duplicate(self.offsets, first, stop)
             if rows:
-                duplicates[span[0]] = rows
+                duplicates[first] = rows
 
-        parts = split_spans(self.offsets)
-        run_all(parts, lambda: find, min(len(parts), check_threads(threads)) if len(parts) > 1 else 1)
+        run_on_spans(self.offsets, find, threads)
         return duplicates[min(duplicates)] if duplicates else []
 
     def _refuse_repeats(self, threads: int | None) -> None:
@@ -558,6 +563,7 @@ class Qrels(Table):
     what = "qrels"
     side = "truth"
     value_name = "label"
+    convert = staticmethod(as_labels)
     roles = ("query", "document", "label", "subtopic", "importance")
     patterns: Patterns | None = None  # labels number these patterns if judgments are by subtopic
     has_alternatives: bool = False
@@ -605,9 +611,6 @@ class Qrels(Table):
         """Yield lines in TREC's format."""
         return encode_lines(list_trec_qrels(self, settings))
 
-    def _convert_values(self, values: Any) -> Array:
-        return as_labels(values, "labels")
-
     @classmethod
     def _make_values(cls, offsets: Array) -> Array:
         """Return the label 1 for each document."""
@@ -616,11 +619,12 @@ class Qrels(Table):
     def _check_values(self) -> None:
         """Raise for labels beyond 2**53. Convert labels to int8 if it holds them all, else to float64."""
         labels = self.values
-        if labels.dtype.kind == "f":
-            self.refuse(~np.isfinite(labels), "be finite", "Leave the document out, or give it the label 0")
         limit = EXACT_LIMIT if labels.dtype.kind == "f" else int(EXACT_LIMIT)
-        if labels.dtype.itemsize == 8:
-            self.refuse((labels > limit) | (labels < -limit), "be at most 2**53 in size", "Rescale the labels")
+        beyond = ~((labels <= limit) & (labels >= -limit)) if labels.dtype.kind == "f" or labels.itemsize == 8 else None
+        if beyond is not None and beyond.any():
+            remedy = "Leave the document out, or give it the label 0"
+            self.refuse(~np.isfinite(labels), "be finite", remedy)
+            self.refuse(beyond, "be at most 2**53 in size", "Rescale the labels")
         with np.errstate(invalid="ignore"):
             small = labels.astype("i1", copy=False)
         put(self, values=read_only(small if (small == labels).all() else labels.astype("f8", copy=False)))
@@ -656,6 +660,7 @@ class Run(Table):
     what = "run"
     side = "predictions"
     value_name = "score"
+    convert = staticmethod(as_scores)
     roles = ("query", "document", "score")
     repeats_remedy = ("Keep one of them, or evaluate with ", Option("duplicates", "'first'"))
     is_empty: Array | None = None  # True for places without a document
@@ -750,9 +755,6 @@ class Run(Table):
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], sizes)
         return self._take(np.arange(len(self.queries)), self.order_by_score()[places], offsets)
 
-    def _convert_values(self, values: Any) -> Array:
-        return as_scores(values, "scores")
-
     @classmethod
     def _make_values(cls, offsets: Array) -> Array:
         """Return negative ranks as scores."""
@@ -773,3 +775,8 @@ class RepeatedRun(Run):
     def _fill(self, rows: Rows, source: Source) -> None:
         super()._fill(rows, source)
         put(self, is_counted=False, is_empty=None, keys=None)
+
+
+def choose_run(options: Options) -> type[Run]:
+    """Return the class of runs that are read."""
+    return Run if options.duplicates is None else RepeatedRun

@@ -346,23 +346,20 @@ def check_column(column: Any, what: str, first_row: int = 0) -> None:
     """
     types = pyarrow.types
     kind = column.type
-    are_texts = is_text(kind)
+    are_texts = types.is_string(kind) or types.is_large_string(kind)  # whose offsets lie in one buffer
     has_list_columns = types.is_list(kind) or types.is_large_list(kind)
     row = first_row
     for chunk in filter(len, column.chunks):  # pyarrow finds fault with empty slices of views
-        with convert_arrow_errors(what, VALID, REMEDY):
+        try:
             chunk.validate(full=not (are_texts or has_list_columns))
+        except Exception:
+            with convert_arrow_errors(what, VALID, REMEDY):
+                raise
         if are_texts:
             _check_texts(chunk, what, row)
         if has_list_columns:
             _check_offsets(read_offsets(chunk), len(chunk.values), what, row)
         row += len(chunk)
-
-
-def is_text(kind: Any) -> bool:
-    """Return True if a type is a text whose offsets lie in one buffer."""
-    types = pyarrow.types
-    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def read_offsets(chunk: Any) -> np.ndarray[Any, Any]:

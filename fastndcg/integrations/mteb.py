@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, shorten
-from fastndcg.inputs.forms import find_form, read_run_form, refuse_unknown_form
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.dispatch import find_form, read_run_form, refuse_unknown_form
+from fastndcg.inputs.messages import Options
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.results import Results

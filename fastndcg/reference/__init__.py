@@ -19,9 +19,10 @@ import numpy as np
 
 from fastndcg.choices import Competitors, ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth, ResultRows
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
-from fastndcg.inputs.dispatch import Options, join_all, make_selection, pair_id_lists, prepare_truth
+from fastndcg.inputs.dispatch import join_all, make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.join import Joined
+from fastndcg.inputs.messages import Options
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.item_selection import convert_to_interactions
 from fastndcg.inputs.recommendations.models import Model, read_score_matrix

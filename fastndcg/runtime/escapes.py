@@ -38,7 +38,8 @@ _LATEX = {
 def show_name(name: Any, most: int = MOST_SHOWN) -> str:
     """Return a name or a note in the short and printable form of tables, pages and messages."""
     text = name if isinstance(name, str) else str(name)
-    return cut(printable(cut(text, most)), most)
+    is_plain = len(text) <= most and text.isascii() and text.isprintable()
+    return text if is_plain else cut(printable(cut(text, most)), most)
 
 
 def encodable(name: Any) -> Any:

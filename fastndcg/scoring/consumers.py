@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.messages import Options
 from fastndcg.inputs.recommendations.interactions import PADDING
 from fastndcg.inputs.recommendations.item_selection import MatchedItems, take_lists
 from fastndcg.inputs.recommendations.models import RankTask

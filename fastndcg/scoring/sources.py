@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.messages import Options
 from fastndcg.inputs.streams import parse_memory
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array

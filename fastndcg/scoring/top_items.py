@@ -11,7 +11,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.dispatch import read_selection
 from fastndcg.inputs.ids import IdColumn
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.messages import Options
 from fastndcg.inputs.recommendations.interactions import PADDING, Recommendations
 from fastndcg.inputs.recommendations.models import Model, RankTask, match_nothing
 from fastndcg.inputs.table import Run

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.messages import Options
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.scoring.consumers import Columns, RankCounter, RowWriter, Source, TopFinder

@@ -21,10 +21,10 @@ from fastndcg.choices import (
 )
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, reworded, shorten, suggest_name
 from fastndcg.evaluation import Evaluator, check_model
-from fastndcg.inputs.dispatch import KnownPredictions, Options, make_selection
+from fastndcg.inputs.dispatch import KnownPredictions, make_selection
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.formats import is_path_list, name_runs
-from fastndcg.inputs.options import refuse_keywords
+from fastndcg.inputs.messages import Options, refuse_keywords
 from fastndcg.inputs.recommendations.models import Model
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention

@@ -13,7 +13,7 @@ import numpy as np
 from fastndcg.choices import PlotKind
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
 from fastndcg.exports.exportable import PrintedTable
-from fastndcg.inputs.dispatch import Options
+from fastndcg.inputs.messages import Options
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.messages import Options
 from fastndcg.scoring import consumers, sources
 from fastndcg.scoring.operands import Factors, make_operands
 

@@ -34,8 +34,7 @@ from fastndcg.fusion.tuning.result import (
 from fastndcg.fusion.tuning.search import GridPoint, MethodGrid, PointStore, TrainingSets, note_on_grid, read_methods
 from fastndcg.fusion.tuning.validate import FoldOptions, FoldPlan, Validation, cross_validate, plan_folds
 from fastndcg.inputs.join import join
-from fastndcg.inputs.messages import note_confused
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.messages import Options, note_confused
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention

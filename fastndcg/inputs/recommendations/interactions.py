@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -14,7 +13,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, sho
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.columns import find_usual_roles
 from fastndcg.inputs.duplicates import Duplicates, make_duplicates
-from fastndcg.inputs.ids import IdColumn, split_spans
+from fastndcg.inputs.ids import IdColumn, run_on_spans, split_spans
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import KnownHits, RankedLists
@@ -30,7 +29,6 @@ from fastndcg.rankings.validation import (
     read_only,
 )
 from fastndcg.runtime.pickling import Picklable
-from fastndcg.runtime.threads import check_threads, run_all
 
 PADDING = -1
 
@@ -513,8 +511,11 @@ def are_rising(items: Array, offsets: Array, threads: int | None) -> bool:
     """Return True if each user's items are 0 or more and rise."""
     kernels = load_kernels("inputs.match_items")
     checked = read_only(items)
-    parts = split_spans(offsets, PART)
-    return _check_parts(parts, lambda first, stop: kernels.are_rising(checked, offsets, first, stop), threads)
+    found: list[bool] = []
+    run_on_spans(
+        offsets, lambda first, stop: found.append(kernels.are_rising(checked, offsets, first, stop)), threads, PART
+    )
+    return all(found)
 
 
 def _convert_labels(labels: Any, n: int, threads: int | None) -> Array:
@@ -526,16 +527,12 @@ def _convert_labels(labels: Any, n: int, threads: int | None) -> Array:
         raise InvalidInputError(f"`labels` must have length {n} (one per item), got {len(numbers)}")
     kernels = load_kernels("inputs.match_items")
     small = np.empty(n, "i1")
-    places = list(pairwise([*range(0, n, PART), n]))
-    if _check_parts(places, lambda first, stop: kernels.as_small(numbers[first:stop], small[first:stop]), threads):
-        return read_only(small)
-    return read_only(numbers.astype("f8"))
+    bounds = np.append(np.arange(0, n, PART), n)
+    found: list[bool] = []
 
+    def convert(first: int, stop: int) -> None:
+        part = slice(bounds[first], bounds[stop])
+        found.append(kernels.as_small(numbers[part], small[part]))
 
-def _check_parts(parts: list[tuple[int, int]], holds: Callable[[int, int], bool], threads: int | None) -> bool:
-    """Return True if a check holds for all parts, on several threads."""
-    if len(parts) == 1:
-        return holds(*parts[0])
-    results: list[bool] = []
-    run_all(parts, lambda: lambda part: results.append(holds(*part)), min(len(parts), check_threads(threads)))
-    return all(results)
+    run_on_spans(bounds, convert, threads, PART)
+    return read_only(small) if all(found) else read_only(numbers.astype("f8"))

@@ -11,7 +11,7 @@ from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.frames import is_frame
 from fastndcg.inputs.ids import IdColumn, split_spans
-from fastndcg.inputs.join import find_queries
+from fastndcg.inputs.join import find_ids
 from fastndcg.inputs.recommendations.interactions import (
     Interactions,
     Recommendations,
@@ -114,7 +114,7 @@ def _read_known(frame: Any, columns: Any, user_ids: IdColumn | None, name: str) 
     table = _number_items(Qrels.from_frame(frame, ColumnNames.of(columns, "truth")))
     if user_ids is None:
         return Interactions(table.documents.names(), table.values, table.offsets)
-    rows = find_queries(user_ids, table.queries, ("recommended", name))
+    rows = find_ids(user_ids, table.queries, "queries", ("recommended", name))
     sizes = np.where(rows >= 0, np.diff(np.append(table.offsets, table.offsets[-1]))[rows], 0)
     offsets = count_before(sizes)
     places = np.arange(offsets[-1]) + np.repeat(table.offsets[np.maximum(rows, 0)] - offsets[:-1], sizes)

@@ -11,7 +11,7 @@ import numpy as np
 from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, Option, shorten
 from fastndcg.inputs.arrays import read_ragged
-from fastndcg.inputs.ids import IdColumn, split_spans
+from fastndcg.inputs.ids import IdColumn, run_on_spans
 from fastndcg.inputs.recommendations.interactions import PADDING, PART, Interactions, are_rising, as_items
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
@@ -19,7 +19,6 @@ from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.rankings import refuse_changed
 from fastndcg.rankings.validation import Array, as_array, read_only
 from fastndcg.runtime.pickling import Picklable
-from fastndcg.runtime.threads import check_threads, run_all
 
 MISSING_TRUTH = ("raise", "skip", "unretrieved")
 
@@ -330,13 +329,11 @@ def find_places(items: Array, offsets: Array, lists: ItemLists, threads: int | N
     """Return the place of each user's items in the user's list, as kernels/inputs/candidate_places.py describes it."""
     places = np.empty(len(items), "i4")
     kernel = load_kernels("inputs.candidate_places").find_places
-    parts = split_spans(offsets, PART)
-    n_threads = min(len(parts), check_threads(threads)) if len(parts) > 1 else 1
 
-    def find(span: tuple[int, int]) -> None:
-        kernel(items, offsets, lists.items, lists.offsets, lists.step, *span, places)
+    def find(first: int, stop: int) -> None:
+        kernel(items, offsets, lists.items, lists.offsets, lists.step, first, stop, places)
 
-    run_all(parts, lambda: find, n_threads)
+    run_on_spans(offsets, find, threads, PART)
     return places
 
 

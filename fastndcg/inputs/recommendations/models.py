@@ -13,8 +13,8 @@ from fastndcg.errors import Choice, InvalidInputError, shorten
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.frames import is_frame
 from fastndcg.inputs.ids import IdColumn, split_spans
-from fastndcg.inputs.join import ABSENT, find_ids, find_queries
-from fastndcg.inputs.options import Options
+from fastndcg.inputs.join import ABSENT, find_ids
+from fastndcg.inputs.messages import Options
 from fastndcg.inputs.recommendations.interactions import (
     FEW_PARTS,
     LEAST_PART,
@@ -247,7 +247,7 @@ def _match_ids(
 ) -> MatchedModel:
     """Find queries and documents of the truth by their ids."""
     ids = _list_ids(model.query_ids, model.n_users)
-    rows = find_queries(truth.queries, ids, SIDES)
+    rows = find_ids(truth.queries, ids, "queries", SIDES)
     missing = np.flatnonzero(rows < 0)
     if len(rows) and len(missing) == len(rows):
         raise InvalidInputError(
@@ -342,7 +342,7 @@ def take_different(ids: IdColumn) -> IdColumn:
 
 def list_known_items(table: Qrels, model: Model) -> tuple[ItemLists, int]:
     """Return a table's documents for each user of the model, and how many of them the model lacks."""
-    rows = find_queries(table.queries, _list_ids(model.query_ids, model.n_users), SIDES)
+    rows = find_ids(table.queries, _list_ids(model.query_ids, model.n_users), "queries", SIDES)
     users = np.repeat(rows, np.diff(table.offsets))
     items = find_documents(table, model)
     return _make_lists(users, items, model), int(np.count_nonzero((users >= 0) & (items < 0)))

@@ -18,7 +18,7 @@ import numpy as np
 from fastndcg import errors
 from fastndcg.errors import FastndcgError, InvalidInputError, reworded, shorten
 from fastndcg.evaluation import Evaluator, evaluate_prepared, parse_request
-from fastndcg.inputs.dispatch import Options
+from fastndcg.inputs.messages import Options
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.integrations.spark.columns import SIDE, Scored, say
 from fastndcg.metrics.metric import Metric
