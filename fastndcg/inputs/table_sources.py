@@ -248,14 +248,8 @@ def _collect(frame: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
     """Collect some columns."""
     del most
     selected = frame.select(list(columns))
-    parameters = inspect.signature(selected.collect).parameters
-    if "engine" in parameters:
-        collected = selected.collect(engine="streaming")
-    elif "streaming" in parameters:  # Polars before 1.23
-        collected = selected.collect(streaming=True)
-    else:  # of narwhals
-        collected = selected.collect()
-    yield pyarrow.table(collected)
+    has_engines = "engine" in inspect.signature(selected.collect).parameters  # not that of narwhals
+    yield pyarrow.table(selected.collect(engine="streaming") if has_engines else selected.collect())
 
 
 def is_duckdb_connection(value: Any) -> bool:

@@ -15,10 +15,10 @@ def make_dataset(table):
     return pytest.importorskip("pyarrow.dataset").dataset(table.to_batches(BATCH), table.schema)
 
 
-def connect(table):
+def execute(table, _):
     connection = pytest.importorskip("duckdb").connect()
     connection.register("rows_of_test", table)
-    return connection
+    return connection.execute("SELECT * FROM rows_of_test")
 
 
 def write_feather(table, folder):
@@ -67,8 +67,8 @@ PLAIN_FORMS = {
     "scanner": lambda table, _: make_dataset(table).scanner(batch_size=BATCH),
     "reader": lambda table, _: table.to_reader(BATCH),
     "lazy frame": lambda table, _: pytest.importorskip("polars").from_arrow(table).lazy(),
-    "DuckDB relation": lambda table, _: connect(table).sql("SELECT * FROM rows_of_test"),
-    "DuckDB result": lambda table, _: connect(table).execute("SELECT * FROM rows_of_test"),
+    "DuckDB relation": lambda table, _: pytest.importorskip("duckdb").from_arrow(table),
+    "DuckDB result": execute,
     "dict of columns": lambda table, _: {name: table[name].to_pylist() for name in table.column_names},
     "structured array": lambda table, _: table.to_pandas().to_records(index=False), "feather": write_feather,
     "packed feather": write_packed_feather, "arrow stream": write_arrow_stream,
