@@ -64,6 +64,14 @@ def pytest_sessionstart(session):
         reporter.write_line(f"{name}={os.environ[name]}" if name in os.environ else f"{name} does not reach the tests")
 
 
+def pytest_collection_modifyitems(items):
+    """Keep the tests of a peer that starts slowly in one worker: ranx compiles half a minute, and Spark starts a JVM."""
+    for item in items:
+        peer = re.search("ranx|spark", item.nodeid)
+        if peer:
+            item.add_marker(pytest.mark.xdist_group(peer[0]))
+
+
 @pytest.hookimpl(specname="pytest_terminal_summary")
 def pytest_count_skipped_tests(terminalreporter):
     reasons = collections.Counter(
