@@ -35,7 +35,6 @@ def test_json_and_csv(files, run):
 
 
 def test_cli_agreement_errors(files, run):
-    """Metrics of labels, a missing run and two inputs from standard input exit with code 2 and one line."""
     for arguments, message in (
         (["good.run", "tied.run", "-m", "ndcg"], "Call fastndcg.evaluate"),
         (["good.run"], "arguments are required"),

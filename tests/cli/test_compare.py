@@ -136,7 +136,6 @@ class TestCompare:
         assert "won/tied/lost" in shown
 
     def test_terminals_without_unicode(self, runs):
-        """Bars consist of plus signs if the encoding is ASCII."""
         environment = os.environ | {"PYTHONIOENCODING": "ascii"}
         command = [sys.executable, "-m", "fastndcg", "compare", *runs, "-m", "map"]
         shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
@@ -146,7 +145,6 @@ class TestCompare:
 
     @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
     def test_bad_input(self, runs, run, files, arguments, message):
-        """Wrong input prints one line on stderr, prints nothing on stdout and exits with code 2."""
         (files / "half.txt").write_text("q1 a\nq2\n")
         (files / "two.txt").write_text("q1 a\n\nq1 b\n")
         (files / "few.txt").write_text("q1 a\n")

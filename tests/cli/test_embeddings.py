@@ -144,7 +144,6 @@ BAD = {
 
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
 def test_errors(vectors, run, arguments, message):
-    """Wrong files and options end with exit code 2 and one message."""
     if any("safetensors" in argument for argument in arguments):
         pytest.importorskip("safetensors.numpy").save_file({"x": USERS}, "other.safetensors")
     (vectors / "fake.npy").write_text("text")

@@ -190,7 +190,6 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_cli_errors_exit_with_2_and_one_line(case, files, run):
-    """Wrong arguments exit with code 2, print one line on stderr and print nothing on stdout."""
     (files / "wrong.run").write_text("q1 Q0 a 1 high name\n", encoding="utf-8")
     (files / "other.run").write_text("x1 Q0 a 1 0.5 name\n", encoding="utf-8")
     (files / "qrels.csv").write_text("query,document,label\nq1,a,1\n", encoding="utf-8")
@@ -205,7 +204,6 @@ def test_cli_errors_exit_with_2_and_one_line(case, files, run):
 
 
 def test_output_without_permission(files, run, monkeypatch):
-    """An output file without write permission is refused before any input is read."""
     monkeypatch.setattr(os, "access", lambda *_: False)
     assert run("evaluate", "absent.txt", "absent.run", "-o", "out.txt") == (
         2, "", "fastndcg: error: -o must name a file that can be written, but out.txt cannot. "

@@ -105,7 +105,6 @@ def test_cli_fuse_lists_the_catalogue(run):
     ],
 )
 def test_cli_fuse_errors(arguments, message, files, run):
-    """Wrong use exits with code 2 and one line."""
     code, out, err = run("fuse", *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err

@@ -58,7 +58,6 @@ def test_broken_pipe_ends_quietly(tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full: run on Linux")
 def test_full_standard_output_is_an_error():
-    """An error while writing standard output prints one line and exits with code 2."""
     with open("/dev/full", "w", encoding="utf-8") as full:
         line = [sys.executable, "-m", "fastndcg", "metrics"]
         done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -133,7 +132,6 @@ def test_parquet_of_judgments_alone(tmp_path, run):
 
 
 def test_progress_needs_tqdm(monkeypatch):
-    """Without tqdm no progress is shown and no error is raised."""
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)

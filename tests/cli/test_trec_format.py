@@ -81,7 +81,6 @@ def test_documents_of_the_collection(tmp_path, capsys):
     ],
 )
 def test_trec_format_errors_are_one_line(options, message, tmp_path, capsys):
-    """A wrong option prints an error that names the requirement, and exits with code 2."""
     (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n")
     (tmp_path / "run").write_text("q Q0 b 1 1.0 me\n")
     assert cli.main(["evaluate", str(tmp_path / "qrels"), str(tmp_path / "run"), *options]) == 2
@@ -116,7 +115,6 @@ def test_takes_what_trec_eval_takes(options, expected, tmp_path, capsys):
 
 
 def test_trec_format_table_without_summary(tmp_path, capsys):
-    """The options -q -n print only the table of queries."""
     (tmp_path / "qrels").write_text("q 0 a 1\n")
     (tmp_path / "run").write_text("q Q0 a 1 0.5 me\n")
     lines = printed(capsys, tmp_path / "qrels", tmp_path / "run", "-q", "-n", "-m", "map")

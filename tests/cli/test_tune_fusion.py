@@ -85,13 +85,11 @@ def test_a_method_without_a_curve_loses_nothing_but_the_picture(files, tmp_path,
     ],
 )
 def test_wrong_use_is_one_line(files, arguments, message, capsys):
-    """Errors go to standard error, and the exit code is 2."""
     assert main(["tune-fusion", *files, *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_the_picture_needs_a_known_ending_before_the_tuning(files, capsys):
-    """An unknown ending is refused before the runs are read."""
     pytest.importorskip("matplotlib", reason="drawing needs matplotlib")
     assert main(["tune-fusion", "absent.txt", *files[1:], "--plot", "curve.xyz"]) == 2
     assert "--plot must end in one of ." in capsys.readouterr().err

@@ -178,7 +178,6 @@ def fits(name):
 
 
 def test_pytrec_eval_aggregates():
-    """Counts are summed, logarithms give a geometric mean, and other measures are averaged, as in the library."""
     for measure, values in (("num_ret", [1, 2]), ("gm_map", [-1.0, -2.0]), ("map", [0.2, 0.4])):
         assert ours.compute_aggregated_measure(measure, values) == theirs.compute_aggregated_measure(measure, values)
 
@@ -201,7 +200,6 @@ def test_pytrec_eval_parsing():
 
 
 def test_pytrec_eval_dropin_survives_input_that_breaks_library():
-    """A cutoff of 0, a huge score and a NaN score raise errors that name the problem."""
     with pytest.raises(fn.InvalidInputError, match="`k` of P must be 1 or more"):
         ours.RelevanceEvaluator(QRELS, {"P_0"})
     with pytest.raises(fn.InvalidTypeError, match="scores must be Python's floats or whole numbers within float64"):
@@ -222,7 +220,6 @@ MODULE = sys.modules["pytrec_eval"]
 
 @pytest.fixture(autouse=True)
 def restored():
-    """Uninstall the drop-in after a test."""
     yield
     sys.modules["pytrec_eval"] = MODULE
 

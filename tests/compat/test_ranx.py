@@ -114,7 +114,6 @@ def test_ranx_dropin_equals_library(ranx_library, data):
 
 
 def test_ranx_evaluate_return_types():
-    """One metric gives a number, and several give a dict. `return_mean=False` gives a value per query in id order."""
     qrels, run = ours.Qrels(QRELS), ours.Run(RUN)
     first = 1 / math.log2(3)
     second = (1 / math.log2(2) + 2 / math.log2(3)) / (2 / math.log2(2) + 1 / math.log2(3))

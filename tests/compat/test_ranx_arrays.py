@@ -157,7 +157,6 @@ def test_ranx_metric_functions_of_persistence():
 
 
 def test_ranx_arrays_may_be_empty():
-    """A query without ranked documents, or without judgments, has the value 0."""
     qrels, run = [np.array([[1, 1]]), np.zeros((0, 2))], [np.zeros((0, 2)), np.array([[1, 1.0]])]
     for values in ours.evaluate(qrels, run, ["ndcg", "hits", "bpref"], return_mean=False).values():
         assert values.tolist() == [0, 0]

@@ -164,7 +164,6 @@ def test_ranx_report_labels(ranx_library):
 
 
 def test_ranx_comparisons_of_a_pair():
-    """The results of a pair are found by a tuple or a set of both names, in either order."""
     comparisons = ours.compare(*tables(ours), "mrr").comparisons
     pair = comparisons["model_0", "run_2"]
     assert pair == comparisons["run_2", "model_0"] == comparisons[{"model_0", "run_2"}]

@@ -43,7 +43,6 @@ def test_ranx_files_are_read_back_equal(table, rows, name, tmp_path):
 
 
 def test_ranx_trec_lines(tmp_path):
-    """Lines are those of ranx: documents by falling number, with ranks and the name of the run."""
     ours.Qrels({"q1": {"d1": 1, "d3": 3}}).save(tmp_path / "qrels.trec")
     assert (tmp_path / "qrels.trec").read_text(encoding="utf-8") == "q1 0 d3 3\nq1 0 d1 1\n"
     run = ours.Run(name="bm25")

@@ -139,7 +139,6 @@ def test_torchmetrics_indexes(name, data):
 @given(data=st.data())
 @strategies.examples(60)
 def test_torchmetrics_single_queries_equal_indexes(name, data):
-    """A query has the same bits with and without `indexes`, including ties, cutoffs and scores below 0."""
     preds, target = data.draw(tensors(name == "normalized_dcg", ties=True))
     preds = preds - 0.25
     without = ("r_precision", "auroc")  # AUROC refuses ties at its cutoff
@@ -152,7 +151,6 @@ def test_torchmetrics_single_queries_equal_indexes(name, data):
 
 
 def test_negative_labels_keep_their_gain():
-    """A label below 0 keeps its gain with and without `indexes`."""
     preds, target = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([2, -1, 1])
     several = ours.retrieval_normalized_dcg(preds, target, indexes=torch.zeros(3, dtype=torch.long))
     assert torch.equal(several[0], ours.retrieval_normalized_dcg(preds, target))

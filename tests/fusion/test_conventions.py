@@ -9,7 +9,6 @@ FLOAT32 = 1e-6
 
 
 def make_runs(*columns):
-    """Return a run for each list of scores. The documents are numbered from 0."""
     return [{"q": dict(enumerate(map(float, scores)))} if scores else {"q0": {0: 1.0}} for scores in columns]
 
 

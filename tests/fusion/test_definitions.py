@@ -109,7 +109,6 @@ def test_a_score_that_overflows_when_divided_by_the_highest_is_refused():
 
 
 def test_every_record_of_the_catalogue_has_a_definition_test():
-    """A new method or normalisation needs an entry in the tables above."""
     assert {FusionMethod.parse(text).name for text in METHODS} == set(FUSION_METHODS)
     assert set(NORMS) == set(NORMALIZATIONS)
 

@@ -255,7 +255,6 @@ def test_wrong_norms_are_refused(method, message):
 
 
 def test_scores_beyond_float32_are_refused():
-    """1e39 is infinite in float32."""
     with pytest.raises(InvalidInputError, match="must have scores that are finite in float32, but that of document b"):
         fn.fuse([{"q": {"a": 1.0, "b": 1e39}}, {"q": {"a": 1.0}}], "wsum", fusion_convention="elasticsearch")
 
@@ -293,7 +292,6 @@ def test_record_holds_every_method_that_the_catalogue_says_ranx_has():
 
 
 def check_fused(fused, expected):
-    """Compare fused scores, whose documents may tie."""
     rows = fused.to_dict()
     assert rows.keys() == expected.keys()
     for query, row in expected.items():

@@ -82,7 +82,6 @@ SEGMENTS_WITHOUT_DOCUMENTS = (
 @example(SEGMENTS_WITHOUT_DOCUMENTS)
 @given(fusions())
 def test_fused_scores_equal_the_reference(case):
-    """Scores are equal to 1e-12, and so is the order, wherever scores differ by more."""
     runs, method, convention, weights, absent, tables = case
     tables_of_runs = [Tables(row, method) for row in tables]
     names = [str(number) for number in range(len(runs))]

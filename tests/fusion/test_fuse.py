@@ -20,7 +20,6 @@ RUNS = {"a": A, "b": B}
 
 
 def test_fused_run_is_evaluated_compared_and_written(tmp_path):
-    """A fused run is a run: it has falling scores, is evaluated, and is read back from a file."""
     fused = fn.fuse(RUNS, "rrf")
     qrels = {"q1": {"d2": 1}, "q2": {"d9": 1}}
     fused.write(tmp_path / "fused.run")

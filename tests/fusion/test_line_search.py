@@ -53,14 +53,12 @@ def list_ids(run):
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_step_function_equals_the_engine_to_the_bit(convention):
-    """At the middle of each interval, under tie policies and other choices that change rankings."""
     for place, metric in enumerate(METRICS):
         case = draw_case(place, is_coarse=place % 2 == 0)
         check_equals_engine(*case, metric, convention)
 
 
 def test_step_function_equals_the_engine_for_every_metric():
-    """Every metric that reads ranks of relevant documents alone, others are refused."""
     n_compared = 0
     for record in records_of("evaluate"):
         metric = fn.Metric(record.name)

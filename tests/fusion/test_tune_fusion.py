@@ -137,7 +137,6 @@ def test_training_means_are_those_of_the_engine():
 
 
 def test_three_runs_are_tuned_line_by_line():
-    """The weights add up to 1, `apply` has the mean, and the grid of a simplex is no better."""
     qrels, runs, tuned = tune(2, WSUM, n_runs=3, folds=3)
     assert sum(tuned.best.weights.values()) == pytest.approx(1.0)
     assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@5").means()[0] == tuned.best.mean
@@ -450,7 +449,6 @@ def test_counts_are_in_the_notes():
 
 
 def test_every_row_has_the_common_queries():
-    """Queries that a run lacks are left out of the fusion and of the judgments, so that no row counts them as 0."""
     qrels, runs, _ = tune(15)
     short = {"run0": runs["run0"], "run1": {query: runs["run1"][query] for query in list(qrels)[:20]}}
     short["run1"]["q40"] = {"d0": 1.0}

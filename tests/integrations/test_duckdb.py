@@ -122,7 +122,6 @@ def test_bad_arguments_are_errors(connection, call, problem):
 
 
 def test_a_null_list_among_others_is_an_error(connection):
-    """The first of them is named."""
     query = "SELECT ndcg(labels, [0.5]) FROM (VALUES ([1]), (NULL)) AS lists(labels)"
     with pytest.raises(duckdb.Error, match="`labels` must have no null, but list 1 is null"):
         connection.execute(query).fetchall()

@@ -86,7 +86,6 @@ def test_lists_are_read_in_place(monkeypatch):
 
 
 def test_empty_frames_have_no_values():
-    """Of the same types."""
     empty = FRAME.clear()
     assert empty.select(metric("rr", "label", "score")).schema == {"RR": pl.Float64}
     found = empty.select(metrics("rr, map", "label", "score").struct.unnest())
@@ -129,6 +128,5 @@ def test_bad_lists_are_errors(labels, scores, problem):
     ],
 )
 def test_bad_expressions_are_errors(make, problem):
-    """Before any data are read."""
     with pytest.raises(fn.FastndcgError, match=problem):
         make()

@@ -37,7 +37,6 @@ def read_files(folder):
 
 
 def assert_same_files(found, expected):
-    """Assert that files have the same names and lines, with numbers equal to 1e-12."""
     assert list(found) == list(expected)
     for name in expected:
         lines = [text.split("\n") for text in (found[name], expected[name])]

@@ -41,13 +41,11 @@ class Data:
 
 @pytest.fixture
 def data():
-    """Documents of 40 queries."""
     return Data()
 
 
 @pytest.fixture
 def routing():
-    """scikit-learn hands metadata over."""
     with sklearn.config_context(enable_metadata_routing=True):
         yield
 

@@ -144,7 +144,6 @@ class OnDevice:
         self.tensor, self.device, self.log = tensor, torch.device(device), log
 
     def detach(self):
-        """Itself."""
         return self
 
     def to(self, device, *, non_blocking):
@@ -273,7 +272,6 @@ def test_torch_missing_torchmetrics_error():
 
 
 def test_torch_compute_return_types():
-    """`compute` returns a float64 tensor for one named metric, and a dict for a list or for several metrics."""
     one, listed, several = RankingMetrics("ndcg@3"), RankingMetrics(["ndcg@3"]), RankingMetrics("ndcg@3, rr")
     for metrics in (one, listed, several):
         metrics.update(torch.zeros(2, 2), torch.zeros(2, 2))

@@ -97,16 +97,6 @@ def test_ranks_equal_brute_force(seed, competitors, ties):
     np.testing.assert_allclose(result["chance_Success@10"], np.minimum(10 / sizes, 1), rtol=1e-15)
 
 
-@pytest.mark.parametrize("competitors", ["all", "nonrelevant"])
-def test_expectation_at_ties_is_the_mean_of_ranks(competitors):
-    labels, scores = draw_scores(3)
-    lowest = count_by_force(labels, scores, competitors, "best")
-    highest = count_by_force(labels, scores, competitors, "worst")
-    values = fn.evaluate_pairs(labels, scores, "RR, Rank", competitors=competitors).values
-    ranks = [np.arange(low[2], high[2] + 1) for low, high in zip(lowest, highest, strict=True)]
-    np.testing.assert_allclose(values, [[np.mean(1 / own), np.mean(own)] for own in ranks], rtol=1e-13)
-
-
 @pytest.mark.parametrize(("rows", "competitors"), PAIRS)
 def test_every_form_of_input_gives_the_same_pairs(rows, competitors):
     labels, scores = draw_scores(4, 25, 40)

@@ -71,7 +71,6 @@ def click_head(driver, table, column):
 
 
 def test_report_page_has_no_errors_or_requests(driver, report):
-    """The page logs no errors and requests only its file."""
     assert driver.get_log("browser") == []
     messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     asked = {one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"}

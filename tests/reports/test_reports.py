@@ -68,7 +68,6 @@ class TestText:
 
 @pytest.fixture
 def pyplot():
-    """Yield Matplotlib's pyplot without a screen, and close the figures after the test."""
     matplotlib = pytest.importorskip("matplotlib", reason="plots are matplotlib's")
     matplotlib.use("Agg")
     from matplotlib import pyplot
@@ -80,7 +79,6 @@ def pyplot():
 class TestPlots:
     @pytest.mark.parametrize("kind", ["forest", "curve", "histogram"])
     def test_draws_into_axes_that_are_given(self, pyplot, kind):
-        """A plot draws into the given axes, and makes a new figure if no axes are given."""
         found = fn.compare(results_by_name(drawn(2, 30), metrics=(fn.P @ 1, fn.P @ 2, fn.P @ 5)))
         _, axes = pyplot.subplots()
         assert found.plot(kind, axes=axes) is axes
@@ -131,7 +129,6 @@ class TestPlots:
 
 @pytest.fixture(scope="module")
 def page():
-    """Return the function that makes a page of a comparison."""
     for needed in ("jinja2", "matplotlib"):
         pytest.importorskip(needed, reason="the report needs it")
     from fastndcg.reports.html.page import page

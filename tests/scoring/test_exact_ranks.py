@@ -13,7 +13,6 @@ BEST, WORST = "default(ties=best)", "default(ties=worst)"
 
 
 def make_interactions(items):
-    """Return one liked item for each user."""
     return fn.Interactions(items, offsets=np.arange(len(items) + 1))
 
 

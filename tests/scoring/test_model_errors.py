@@ -73,7 +73,6 @@ WRONG = {
 
 @pytest.mark.parametrize(("vectors", "options", "message"), WRONG.values(), ids=WRONG)
 def test_error_of_vectors(vectors, options, message):
-    """An error when the model is made names the argument and the row."""
     with pytest.raises((fn.InvalidInputError, fn.InvalidTypeError), match=message):
         fn.Embeddings(*vectors, **options)
 

@@ -68,7 +68,6 @@ NUMBERED = {
 
 @pytest.mark.parametrize("truth", NUMBERED.values(), ids=NUMBERED)
 def test_truth_by_numbers(truth):
-    """Every form of liked items gives the values of labels and scores in arrays."""
     assert fn.evaluate(truth, MODEL, METRICS).values.tolist() == EXPECTED.tolist()
     assert fn.Evaluator(truth, METRICS).evaluate(MODEL).values.tolist() == EXPECTED.tolist()
 
@@ -165,7 +164,6 @@ def test_evaluator_is_shared_by_models_and_pickled():
 
 
 def test_report_lists_documents_of_models(tmp_path, monkeypatch):
-    """A report shows the documents of a model by id, and a note instead where there are too many scores."""
     pytest.importorskip("jinja2", reason="reports need Jinja2")
     pytest.importorskip("scipy", reason="reports need SciPy")
     from fastndcg.reports.html import documents

@@ -86,7 +86,6 @@ def test_biases_of_every_dtype(dtype, similarity):
 
 
 def test_bfloat16_biases_and_blocks():
-    """Biases of bfloat16, and blocks of bfloat16 from a function, are read as float32."""
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     rng = np.random.default_rng(5)
     users, items = (rng.integers(-3, 4, (n, 4)).astype(bfloat16) for n in (N_USERS, N_ITEMS))

@@ -68,7 +68,6 @@ def assert_same(results, others):
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("selection", SELECTIONS.values(), ids=SELECTIONS)
 def test_values_are_those_of_the_score_matrix(kind, selection):
-    """All tie policies, graded labels, and items left out give the same bits."""
     for ties in TIES:
         dense, model = (
             fn.evaluate(LIKED, predictions, METRICS, convention=f"default(ties={ties})", **selection)

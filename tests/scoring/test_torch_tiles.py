@@ -68,7 +68,6 @@ def test_values_are_those_of_arrays(dtype, similarity, selection):
 
 
 def test_biases_whole_rows_and_bfloat16():
-    """Biases, metrics that read whole rows, and bfloat16 give the values of arrays."""
     users, items = make_vectors("f4")
     biases = {"user_biases": np.arange(N_USERS), "item_biases": np.arange(N_ITEMS) % 7}
     array = fn.Embeddings(users, items, **biases)

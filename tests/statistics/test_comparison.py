@@ -44,7 +44,6 @@ def test_takes_arrays():
 
 class TestAlignment:
     def test_the_order_of_queries_does_not_matter(self):
-        """Results in another order give the same numbers: nothing is zipped by position."""
         one, other = drawn(1, 40)
         ids = np.array([f"q{place}" for place in range(40)], object)
         order = np.random.default_rng(2).permutation(40)
@@ -92,7 +91,6 @@ class TestAlignment:
         assert [row.n_undefined for row in found.rows] == [1, 1]
 
     def test_ids_of_two_kinds(self):
-        """Numbers and texts name different queries."""
         one, other = drawn(5, 6)
         with pytest.raises(fn.InvalidInputError, match="one type, but 'a' has 'q0' and 'b' has 0"):
             fn.compare({"a": results_of(one), "b": results_of(other, np.arange(6))})
@@ -171,7 +169,6 @@ class TestRows:
         assert fn.compare(results, replicates=100, interval="t", test="t").smallest_p_values() is None
 
     def test_paths_are_named_by_tag_or_file(self, tmp_path):
-        """Runs with different tags have their tags as names. Equal tags give file names without suffixes."""
         for name, tag in (("x.2019.res", "BM25"), ("y.run", "same"), ("z.run", "same")):
             lines = (f"{q} Q0 {d} 1 {v} {tag}\n" for q, row in BAD.items() for d, v in row.items())
             (tmp_path / name).write_text("".join(lines))
@@ -185,7 +182,6 @@ class TestRows:
         assert pickle.loads(pickle.dumps(found)).inputs is None
 
     def test_tukey_is_corrected_already(self):
-        """Its p-values stand as they are."""
         found = fn.compare(results_by_name(drawn(11, 40, n_systems=4)), test="tukey", replicates=500)
         assert all(row.p_corrected == row.p for row in found.rows if row.system != "a")
         pair = next(pair for pair in found.all_pairs("ndcg@10") if {pair.system, pair.against} == {"a", "d"})
@@ -209,7 +205,6 @@ class TestRows:
         assert stratified.difference_low != row.difference_low
 
     def test_one_query_has_no_interval(self):
-        """NaN, a reason in the table, and never significant."""
         row = fn.compare(results_by_name(drawn(13, 1))).rows[1]
         assert np.isnan([row.low, row.difference_low, row.p, row.p_corrected, row.smallest_difference]).all()
         assert not row.significant
@@ -261,7 +256,6 @@ class TestTable:
         assert "<th style='text-align:left'>system</th>" in found._repr_html_()
 
     def test_becomes_a_frame(self):
-        """Every field of every row."""
         pytest.importorskip("pandas", reason="frames are pandas'")
         frame = fn.compare(results_by_name(drawn(17, 20))).to_pandas()
         assert frame.shape == (6, 27)
@@ -284,7 +278,6 @@ class TestTable:
             fn.compare(results_by_name(columns)).by()
 
     def test_curves(self):
-        """A metric at cutoffs 1 to 100, without a place in the table."""
         found = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "rr", curves="ndcg@5")
         assert len(found.rows) == 2
         assert {point.curve for point in found.curves} == {"nDCG"}

@@ -194,7 +194,6 @@ def test_weights_are_repetitions_to_the_mean():
 
 
 def test_interval_missing_has_a_reason():
-    """One query, none, or all without a value: NaN and a reason."""
     for values, reason in (([[0.5]], "only one query has a value"), ([[np.nan]] * 3, "no query has a value")):
         found = results_of(values).confidence_interval("ndcg@10")
         assert np.isnan([found.low, found.high]).all()
@@ -392,7 +391,6 @@ def test_bad_input(given, message):
 
 
 def test_bad_segments():
-    """Segments of the wrong length, and weights of all 0 for means."""
     with pytest.raises(fn.InvalidInputError, match="`segments` must have one value for each of the 6 queries"):
         RESULT.by(["a", "b"])
     with pytest.raises(fn.InvalidInputError, match="`weights` must not all be 0"):

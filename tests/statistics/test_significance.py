@@ -34,7 +34,6 @@ def p_of(columns, test, design=None, **given):
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 @pytest.mark.parametrize("n", [2, 3, 8, 12])
 def test_exact_randomisation_is_scipys(n, alternative):
-    """All signs of a few queries: SciPy's exact permutation test."""
     columns = [np.rint(column * 2**20) / 2**20 for column in drawn(n, n, lift=0.2)]
     found = p_of(columns, "randomization", alternative=alternative)
     expected = stats.permutation_test(
@@ -94,7 +93,6 @@ def test_sampled_p_is_never_0():
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("test", ["t", "wilcoxon", "sign"])
 def test_classical_tests_are_scipys(test, missing, alternative):
-    """Paired t, signed ranks and signs over the queries that both systems have."""
     columns = drawn(21, 80, missing=missing)
     differences = DIFFERENCE.values(columns)
     differences = differences[~np.isnan(differences)]
@@ -267,7 +265,6 @@ def test_paired_bootstrap_of_what_is_surely_not_so():
 
 @pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "sign", "bootstrap"])
 def test_equal_systems_are_not_different(test):
-    """Systems with equal values in every query have p = 1."""
     columns = [drawn(23, 30)[0]] * 2
     assert p_of(columns, test).p == 1.0
 
@@ -415,7 +412,6 @@ def test_effect_and_counts():
 @pytest.mark.parametrize("test", ["wilcoxon", "sign", "mcnemar"])
 @pytest.mark.parametrize("given", ["weights", "clusters"])
 def test_tests_without_a_meaning_are_refused(test, given):
-    """Ranks and signs of queries know no weights and no clusters."""
     qrels, run = {q: {"d": 1} for q in "abc"}, {q: {"d": 1.0} for q in "abc"}
     with pytest.raises(fn.InvalidInputError, match=f"`{given}` must be left out with test='{test}'"):
         fn.compare(qrels, {"x": run, "y": run}, "rr", test=test, **{given: [1, 2, 3]})
@@ -462,7 +458,6 @@ def test_equal_differences():
 
 
 def test_margin_is_shown_and_checked():
-    """A column has the p-value and a note the margin; other margins than numbers above 0 are errors."""
     results = results_by_name(drawn(5, 30))
     text = str(fn.compare(results, margin=0.1))
     assert "p, equivalent" in text
