@@ -65,7 +65,7 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_modifyitems(items):
-    """Keep the tests of a peer that starts slowly in one worker: ranx compiles half a minute, and Spark starts a JVM."""
+    """Keep the tests of a slow peer in one worker: ranx compiles for half a minute, and Spark starts a JVM."""
     for item in items:
         peer = re.search("ranx|spark", item.nodeid)
         if peer:
