@@ -131,9 +131,10 @@ def dcg(chunk: Chunk, task: MetricTask, out: Array) -> Call:
     hits = chunk.hits
     values, sums, rests, _ = find_discounts(chunk, task)
     gains = hit_gains(chunk, task)
-    if chunk.has_average_ties and merges_labels(chunk, task):
-        arguments = (hits.queries, hits.above, hits.ties, gains, values, sums, rests, task.k, out)
-        return kernels.add_equal_gains, arguments
+    has_merged_ties = chunk.has_average_ties and merges_labels(chunk, task)
+    if has_merged_ties or chunk.context.depth <= task.k or chunk.labels.longest <= task.k:
+        kernel = kernels.add_equal_gains if has_merged_ties else kernels.add_all_gains
+        return kernel, (hits.queries, hits.above, hits.ties, gains, values, sums, rests, task.k, out)
     return kernels.add_gains, (hits.above, hits.ties, gains, hits.offsets, values, sums, rests, task.k, out)
 
 
