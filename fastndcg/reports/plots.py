@@ -1,16 +1,9 @@
-"""
-Plots with matplotlib.
-
-Each function draws on the given axes, or on those of a new figure, and returns them. Colours are never the only sign:
-shape and position carry the same information.
-
-The HTML report reads the attribute `tip` of drawn marks, which holds the lines of the tooltip.
-"""
+"""The figures of comparisons, leaderboards, results and tuned fusions, as marks that `draw` or the page draws."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -19,22 +12,21 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
-from fastndcg.reports.style import COLOURS, FAINT, INK, PAPER
+from fastndcg.reports.figure import COLOURS, DASHES, FAINT, Figure, Mark, draw, name
 from fastndcg.results.results import Results
-from fastndcg.runtime.escapes import MOST_DRAWN, latex, show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.leaderboard import Leaderboard
 from fastndcg.statistics.result_rows import Row
+from fastndcg.statistics.table import format_number
 
 BETTER = COLOURS[0]
 WORSE = COLOURS[1]
-NEUTRAL = FAINT
-DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
 MAX_BINS = 30
+MAX_BANDS = 6  # systems whose bands are always visible
 TOOLTIP_CUTOFFS = (1, 3, 5, 10, 20, 100)
-TICK_CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 KINDS = ("forest", "curve", "histogram")
+MOST_STEPS = 4000  # longer curves are drawn at the points of the band
 
 
 def plot(comparison: Comparison, kind: str, metric: Any, system: str | None, axes: Any) -> Any:
@@ -43,194 +35,147 @@ def plot(comparison: Comparison, kind: str, metric: Any, system: str | None, axe
         raise InvalidInputError(f"`kind` must be one of {', '.join(map(repr, KINDS))}, got {shorten(kind)}")
     place = 0 if metric is None or kind == "curve" else comparison.find_metric(metric)
     if kind == "forest":
-        return draw_forest(comparison, comparison.metrics[place], axes)
+        return draw(make_forest(comparison, comparison.metrics[place]), axes)
     if kind == "curve":
-        return draw_curve(comparison, metric, axes)
+        return draw(make_curve(comparison, _find_curve(comparison, metric)), axes)
     if system is None:
         system = next(name for name in comparison.systems if name != comparison.baseline)
-    return draw_histogram(comparison, system, comparison.metrics[place], axes)
+    return draw(make_histogram(comparison, system, comparison.metrics[place]), axes)
 
 
-def draw_forest(comparison: Comparison, metric: Metric, axes: Any = None) -> Any:
-    """
-    Draw each system's difference from the baseline with its interval, the largest on top.
-
-    The point of a significant difference is filled.
-    """
+def _list_rows(comparison: Comparison, metric: Metric) -> list[Row]:
+    """Return the rows of systems other than the baseline, by rising difference, those without one first."""
     rows = [row for row in comparison.rows if row.metric == str(metric) and row.system != comparison.baseline]
-    rows.sort(key=lambda row: -math.inf if math.isnan(row.difference) else row.difference)
-    axes = prepare_axes(axes, (7.0, 1.1 + 0.3 * len(rows)))
-    axes.axvline(0, color=FAINT, linewidth=1)
+    return sorted(rows, key=lambda row: -math.inf if math.isnan(row.difference) else row.difference)
+
+
+def _describe_difference(comparison: Comparison, metric: Metric) -> str:
+    return f"difference of {name(metric)} from {name(comparison.baseline)}"
+
+
+def make_forest(comparison: Comparison, metric: Metric) -> Figure:
+    """
+    Return each system's difference from the baseline with its interval, the largest on top.
+
+    Blue is significantly better, vermilion significantly worse. The point of a significant difference is filled.
+    """
+    rows = _list_rows(comparison, metric)
+    marks = [Mark("vertical", 0, colour=FAINT, width=1)]
     for height, row in enumerate(rows):
-        colour = choose_colour(row)
-        if not math.isnan(row.difference_low):
-            line = axes.plot([row.difference_low, row.difference_high], [height] * 2, color=colour, linewidth=1.8)[0]
-            line.set_solid_capstyle("round")
-        point = axes.plot(
-            row.difference,
-            height,
-            "o",
-            color=colour,
-            markersize=6.5,
-            markeredgewidth=1.6,
-            markerfacecolor=colour if row.significant else PAPER,
-        )[0]
-        point.tip = [f"{show_name(row.system)}: {row.difference:+.4f} {row.mark}".rstrip(), *_describe_row(row)]
-    axes.set_yticks(range(len(rows)), [escape_name(row.system) for row in rows])
-    axes.set_ylim(-0.7, len(rows) - 0.3)
-    axes.set_xlabel(f"difference of {escape_name(str(metric))} from {escape_name(comparison.baseline)}")
-    axes.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
-    return axes
+        colour = (BETTER if row.difference > 0 else WORSE) if row.significant else FAINT
+        tip = [
+            f"{show_name(row.system)}: {row.difference:+.4f} {row.mark}".rstrip(),
+            f"interval {row.difference_low:+.4f} to {row.difference_high:+.4f}",
+            f"p {row.p:.4g}, corrected {row.p_corrected:.4g}",
+            f"won {row.wins}, tied {row.ties}, lost {row.losses}",
+        ]
+        marks += _mark_interval(height, row.difference_low, row.difference_high, colour)
+        point = Mark("point", row.difference, height, colour=colour, width=6.5, tip="\n".join(tip))
+        marks.append(point._replace(is_filled=row.significant))
+    systems = [row.system for row in rows]
+    return _make_rows(marks, systems, _describe_difference(comparison, metric), 1.1 + 0.3 * len(rows))
 
 
-def _describe_row(row: Row) -> list[str]:
-    return [
-        f"interval {row.difference_low:+.4f} to {row.difference_high:+.4f}",
-        f"p {row.p:.4g}, corrected {row.p_corrected:.4g}",
-        f"won {row.wins}, tied {row.ties}, lost {row.losses}",
-    ]
+def make_leaderboard(board: Leaderboard) -> Figure:
+    """Return the mean of each system with its interval, the best on top, and its rank set beside its name."""
+    rows = board.rows[::-1]
+    marks: list[Mark] = []
+    for height, row in enumerate(rows):
+        colour = COLOURS[(row.tier - 1) % len(COLOURS)]
+        tip = f"{show_name(row.system)}: {row.mean:.4f}\nranks {row.rank_low} to {row.rank_high}"
+        marks += _mark_interval(height, row.low, row.high, colour)
+        marks.append(Mark("point", row.mean, height, colour=colour, width=6.5, tip=tip))
+    for height, (row, above) in enumerate(pairwise(rows)):
+        if row.tier != above.tier:
+            marks.append(Mark("horizontal", y=height + 0.5, width=0.8))
+    ends = ["" if row.rank_low == row.rank_high else f"–{row.rank_high}" for row in rows]
+    names = [f"{name(row.system)}  {row.rank_low}{end}" for row, end in zip(rows, ends, strict=True)]
+    label = f"{name(board.metric)}, {100 * board.level:g} % interval; ranks that the data allow"
+    return _make_rows(marks, names, label, 1.1 + 0.3 * len(rows))
 
 
-def draw_curve(comparison: Comparison, name: Any = None, axes: Any = None) -> Any:
-    """
-    Draw a metric against its cutoff, with bands for the intervals. The baseline is grey.
-
-    With more than six systems, only the baseline and the best system at the deepest cutoff have a band.
-    """
-    curve = _find_curve(comparison, name)
-    axes = prepare_axes(axes, (7.0, 4.2))
-    points = {
-        system: [point for point in comparison.curves if point.curve == curve and point.system == system]
-        for system in comparison.systems
-    }
-    cutoffs = [point.k for point in points[comparison.baseline]]
-    banded_systems = find_banded_systems(comparison, curve)
-    for place, system in enumerate(comparison.systems):
-        colour, dashes = choose_line_style(comparison.systems, place, comparison.baseline)
-        axes.plot(
-            cutoffs,
-            [point.mean for point in points[system]],
-            color=colour,
-            linestyle=dashes,
-            linewidth=1.8,
-            label=escape_name(system),
-        )
-        if system in banded_systems:
-            lows = [point.low for point in points[system]]
-            highs = [point.high for point in points[system]]
-            axes.fill_between(cutoffs, lows, highs, color=colour, alpha=0.14, linewidth=0)
-    _finish_curve(axes, curve, cutoffs, len(comparison.systems))
-    return axes
+def _mark_interval(height: int, low: float, high: float, colour: str) -> Iterator[Mark]:
+    if not math.isnan(low):
+        yield Mark("line", [low, high], [height, height], colour=colour, width=1.8)
 
 
-def _find_curve(comparison: Comparison, name: Any) -> str:
+def _make_rows(marks: list[Mark], names: list[str], label: str, height: float) -> Figure:
+    return Figure(marks, (7.0, height), label, names=names, y_range=(-0.7, len(names) - 0.3), grid="x")
+
+
+def _find_curve(comparison: Comparison, metric: Any) -> str:
     """Return the name of a curve, by default of the first."""
     curves = list(dict.fromkeys(point.curve for point in comparison.curves))
     if not curves:
         raise InvalidInputError(
             "this comparison has no curves. Pass curves='ndcg' to compare, or a metric at 3 cutoffs or more."
         )
-    curve = curves[0] if name is None else str(Metric.parse(str(name)))
+    curve = curves[0] if metric is None else str(Metric.parse(str(metric)))
     if curve not in curves:
         raise InvalidInputError(f"this comparison has no curve of {curve}. It has {show_name(', '.join(curves))}.")
     return curve
 
 
-def find_banded_systems(comparison: Comparison, curve: str) -> list[str]:
-    """Return the systems whose bands are always visible: all of up to six, else the baseline and the best."""
-    if len(comparison.systems) <= len(COLOURS):
-        return list(comparison.systems)
+def make_curve(comparison: Comparison, curve: str) -> Figure:
+    """
+    Return a metric against its cutoff, with bands for the intervals. The baseline is grey.
+
+    With more than six systems, only the baseline and the best system at the deepest cutoff have a visible band.
+    """
+    bands: list[Mark] = []
+    lines: list[Mark] = []
     points = [point for point in comparison.curves if point.curve == curve]
     deepest = max(point.k for point in points)
-    best = max((point for point in points if point.k == deepest), key=lambda point: point.mean)
-    return list(dict.fromkeys([comparison.baseline, best.system]))
+    best = max((point for point in points if point.k == deepest), key=lambda point: point.mean).system
+    others = [system for system in comparison.systems if system != comparison.baseline]
+    for place, system in enumerate(comparison.systems):
+        own = [point for point in points if point.system == system]
+        colour, dashes = FAINT, 0
+        if system != comparison.baseline:
+            rank = others.index(system)
+            colour, dashes = COLOURS[rank % len(COLOURS)], rank // len(COLOURS) % len(DASHES)
+        cutoffs, means, lows, highs = zip(*((point.k, point.mean, point.low, point.high) for point in own), strict=True)
+        shown = (f"@{point.k}: {format_number(point.mean)}" for point in own if point.k in TOOLTIP_CUTOFFS)
+        tip = "\n".join([show_name(system), *shown])
+        is_hidden = len(comparison.systems) > MAX_BANDS and system not in (comparison.baseline, best)
+        band = Mark("band", cutoffs, lows, highs, colour=colour, opacity=0.14, group=place, is_hidden=is_hidden)
+        line = Mark("line", cutoffs, means, colour=colour, width=1.8, dashes=dashes, label=system, tip=tip, group=place)
+        bands.append(band)
+        lines.append(line)
+    columns = 1 if len(comparison.systems) <= 2 * len(COLOURS) else 2
+    return Figure(
+        [*bands, *lines], (7.0, 4.2), "cutoff k", f"{name(curve)}@k", has_cutoffs=True, grid="both", legend=columns,
+        is_legend_right=True,
+    )  # fmt: skip
 
 
-def _finish_curve(axes: Any, curve: str, cutoffs: list[int], n_systems: int) -> None:
-    """Set scales, labels and legend."""
-    axes.set_xscale("log")
-    ticks = [k for k in TICK_CUTOFFS if min(cutoffs) <= k <= max(cutoffs)]
-    axes.set_xticks(ticks, list(map(str, ticks)))
-    axes.minorticks_off()
-    axes.set_xlabel("cutoff k")
-    axes.set_ylabel(f"{escape_name(curve)}@k")
-    axes.grid(color=FAINT, alpha=0.25, linewidth=0.6)
-    axes.legend(
-        loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
-        frameon=False,
-        fontsize=8.5,
-        labelcolor=INK,
-        ncols=1 if n_systems <= 2 * len(COLOURS) else 2,
-    )
-
-
-def draw_histogram(
-    comparison: Comparison, system: str, metric: Metric, axes: Any = None, edges: Array | None = None
-) -> Any:
-    """Draw the number of queries by their difference from the baseline. The dashed line is the mean."""
+def make_histogram(comparison: Comparison, system: str, metric: Metric, edges: Array | None = None) -> Figure:
+    """Return the number of queries by their difference from the baseline. The dashed line is the mean."""
     differences = comparison.differences(system, metric)
     defined = differences[~np.isnan(differences)]
-    axes = prepare_axes(axes, (5.0, 2.6))
     edges = make_symmetric_edges(defined) if edges is None else edges
     counts, _ = np.histogram(defined, edges)
-    for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        if not count:
-            continue
-        middle = (low + high) / 2
-        colour = NEUTRAL if abs(middle) < 1e-12 else BETTER if middle > 0 else WORSE
-        axes.bar(low, count, high - low, align="edge", color=colour, edgecolor=PAPER, linewidth=0.6)
-    axes.set_xlim(edges[0], edges[-1])
-    axes.axvline(0, color=FAINT, linewidth=1)
+    middle = len(counts) // 2
+    marks = []
+    for place in np.flatnonzero(counts).tolist():
+        colour = FAINT if place == middle else BETTER if place > middle else WORSE
+        ends = float(edges[place]), float(edges[place + 1])
+        tip = f"{counts[place]} queries\ndifference {ends[0]:+.3f} to {ends[1]:+.3f}"
+        marks.append(Mark("bar", ends, int(counts[place]), colour=colour, tip=tip))
+    marks.append(Mark("vertical", 0, colour=FAINT, width=1))
     if len(defined):
-        axes.axvline(float(defined.mean()), color=INK, linewidth=1.2, linestyle=DASHES[1])
-    axes.set_title(escape_name(system), fontsize=9.5, color=INK, loc="left")
-    axes.set_xlabel(f"difference of {escape_name(str(metric))} from {escape_name(comparison.baseline)}")
-    axes.set_ylabel("queries")
-    axes.yaxis.get_major_locator().set_params(integer=True)
-    return axes
+        marks.append(Mark("vertical", float(defined.mean()), dashes=1))
+    label = _describe_difference(comparison, metric)
+    return Figure(marks, (5.0, 2.6), label, "queries", name(system), x_range=(float(edges[0]), float(edges[-1])))
 
 
-def draw_distribution(results: Results, metric: Metric, axes: Any = None) -> Any:
-    """Draw the histogram of one system's values, with their mean and its interval."""
-    values = results[metric]
-    defined = values[~np.isnan(values)]
-    axes = prepare_axes(axes, (5.0, 2.8))
-    axes.hist(defined, bins=min(MAX_BINS, max(5, len(defined) // 4)), color=BETTER, edgecolor=PAPER, linewidth=0.6)
-    interval = results.confidence_interval(metric)
-    if not math.isnan(interval.low):
-        axes.axvspan(interval.low, interval.high, color=INK, alpha=0.15, linewidth=0)
-    if not math.isnan(interval.mean):
-        axes.axvline(interval.mean, color=INK, linewidth=1.2, linestyle=DASHES[1])
-        axes.set_title(str(interval), fontsize=9.5, color=INK, loc="left")
-    axes.set_xlabel(escape_name(str(metric)))
-    axes.set_ylabel("queries")
-    return axes
-
-
-def draw_leaderboard(board: Leaderboard, axes: Any = None) -> Any:
-    """Draw the mean of each system with its interval, the best on top, and its rank set beside its name."""
-    rows = board.rows[::-1]
-    axes = prepare_axes(axes, (7.0, 1.1 + 0.3 * len(rows)))
-    for height, row in enumerate(rows):
-        colour = COLOURS[(row.tier - 1) % len(COLOURS)]
-        if not math.isnan(row.low):
-            line = axes.plot([row.low, row.high], [height] * 2, color=colour, linewidth=1.8)[0]
-            line.set_solid_capstyle("round")
-        point = axes.plot(row.mean, height, "o", color=colour, markersize=6.5)[0]
-        point.tip = [f"{show_name(row.system)}: {row.mean:.4f}", f"ranks {row.rank_low} to {row.rank_high}"]
-    labels = [
-        f"{escape_name(row.system)}  {row.rank_low}" + ("" if row.rank_low == row.rank_high else f"–{row.rank_high}")
-        for row in rows
-    ]
-    axes.set_yticks(range(len(rows)), labels)
-    axes.set_ylim(-0.7, len(rows) - 0.3)
-    for height, (row, above) in enumerate(pairwise(rows)):
-        if row.tier != above.tier:
-            axes.axhline(height + 0.5, color=INK, linewidth=0.8)
-    axes.set_xlabel(f"{escape_name(board.metric)}, {100 * board.level:g} % interval; ranks that the data allow")
-    axes.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
-    return axes
+def make_histograms(comparison: Comparison, metric: Metric) -> dict[str, Figure]:
+    """Return the histogram of each system but the baseline, with the same scales, the largest difference first."""
+    systems = [row.system for row in reversed(_list_rows(comparison, metric))]
+    edges = make_symmetric_edges(np.concatenate([comparison.differences(system, metric) for system in systems]))
+    figures = {system: make_histogram(comparison, system, metric, edges) for system in systems}
+    highest = max([1, *(mark.y for figure in figures.values() for mark in figure.marks if mark.kind == "bar")])
+    return {system: figure._replace(y_range=(0.0, float(highest))) for system, figure in figures.items()}
 
 
 def make_symmetric_edges(differences: Array) -> Array:
@@ -241,41 +186,71 @@ def make_symmetric_edges(differences: Array) -> Array:
     return np.linspace(-largest, largest, n_bins + 1)
 
 
-def choose_colour(row: Row) -> str:
-    """Return blue for significantly better, vermilion for significantly worse, and grey for not significant."""
-    if not row.significant:
-        return NEUTRAL
-    return BETTER if row.difference > 0 else WORSE
+def make_distribution(results: Results, metric: Metric) -> Figure:
+    """Return the histogram of one system's values, with their mean and its interval."""
+    values = results[metric]
+    defined = values[~np.isnan(values)]
+    counts, edges = np.histogram(defined, bins=min(MAX_BINS, max(5, len(defined) // 4)))
+    marks = [Mark("bar", ends, count, colour=BETTER) for ends, count in zip(pairwise(edges), counts, strict=True)]
+    interval = results.confidence_interval(metric)
+    if not math.isnan(interval.low):
+        marks.append(Mark("span", (interval.low, interval.high), opacity=0.15))
+    title = ""
+    if not math.isnan(interval.mean):
+        marks.append(Mark("vertical", interval.mean, dashes=1))
+        title = str(interval)
+    return Figure(marks, (5.0, 2.8), name(metric), "queries", title)
 
 
-def choose_line_style(systems: Sequence[str], place: int, baseline: str) -> tuple[str, Any]:
-    """Return a system's colour and dashes. They differ for up to eighteen systems, and the baseline is grey."""
-    if systems[place] == baseline:
-        return FAINT, "-"
-    rank = place - (place > systems.index(baseline))
-    return COLOURS[rank % len(COLOURS)], DASHES[rank // len(COLOURS) % len(DASHES)]
+def _mark_folds(curve: Any, label: str, width: float) -> list[Mark]:
+    """Return the curve of each fold in grey. A mean changes in steps with the weight, as all of these do."""
+    folds = [Mark("steps", curve.points, means, colour=FAINT, width=width, opacity=0.8) for means in curve.fold_means]
+    return [mark._replace(label=label) if place == 0 else mark for place, mark in enumerate(folds)]
 
 
-def escape_name(name: str) -> str:
-    """Return a name as text for matplotlib: short, without formulas, and never hidden from the legend."""
-    if optional_import("matplotlib", "plotting", "plots").rcParams["text.usetex"]:
-        return latex(show_name(name, MOST_DRAWN))
-    short = show_name(name, MOST_DRAWN).replace("$", r"\$")
-    return f"\u200b{short}" if short.startswith("_") else short  # a legend omits labels that begin with _
+def make_grid(tuned: Any) -> Figure:
+    """
+    Return the mean of each method and choice of its parameters against the weight of the first of two runs.
+
+    Points with a mean and a weight alone, such as those of methods that are not linear, are dots.
+    """
+    marks = [mark for curve in tuned.curves[:1] for mark in _mark_folds(curve, "folds of the best", 0.6)]
+    families = list(dict.fromkeys(row.method.partition("(")[0] for row in tuned.grid))
+    labels = dict(zip(families, families, strict=True))
+    for row, means in zip(tuned.grid, tuned.picture.means, strict=True):
+        family = row.method.partition("(")[0]
+        colour = COLOURS[families.index(family) % len(COLOURS)]
+        is_best = row.method == tuned.best.method
+        line = Mark("steps", tuned.picture.weights, means, colour=colour, width=1.8 if is_best else 0.9)
+        marks.append(line._replace(opacity=1.0 if is_best else 0.5, label=labels.pop(family, "")))
+        if row.weights is None:
+            marks.append(Mark("horizontal", y=row.mean, colour=colour, width=0.9, dashes=1))
+        else:
+            weight = next(iter(row.weights.values()))
+            marks.append(Mark("point", weight, row.mean, colour=colour, width=5 if is_best else 3))
+    label = f"weight of {name(next(iter(tuned.names)))}, best: {name(tuned.best.method)}"
+    return _make_tuning(tuned, marks, label, 4)
 
 
-def prepare_axes(axes: Any, size: tuple[float, float]) -> Any:
-    """Style the given axes, or those of a new figure: no frame, no tick marks."""
-    pyplot = optional_import("matplotlib.pyplot", "plotting", "plots")
-    if axes is None:
-        _, axes = pyplot.subplots(figsize=size, layout="constrained")
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(FAINT)
-    axes.tick_params(colors=INK, labelsize=9, length=0)
-    axes.xaxis.label.set_color(INK)
-    axes.yaxis.label.set_color(INK)
-    axes.xaxis.label.set_size(9.5)
-    axes.yaxis.label.set_size(9.5)
-    axes.set_axisbelow(True)
-    return axes
+def make_fusion_curve(tuned: Any, curve: Any) -> Figure:
+    """Return the mean over all queries with one standard error, each fold, the plateau and the held-out mean."""
+    low, high = curve.point_means - curve.errors, curve.point_means + curve.errors
+    whole = Mark("steps", curve.points, curve.point_means, colour=COLOURS[0], width=1.8, label="all queries")
+    if len(curve.weights) <= MOST_STEPS:
+        whole = whole._replace(kind="stairs", x=[*curve.weights.tolist(), 1.0], y=curve.step_means)
+    held_out = tuned.held_out.means()[0]
+    marks = [
+        *_mark_folds(curve, "folds", 0.8),
+        Mark("step band", curve.points, low, high, colour=COLOURS[0], opacity=0.14, label="one standard error"),
+        whole,
+        Mark("horizontal", y=held_out, width=1.0, dashes=1, label=f"held out {format_number(held_out)}"),
+    ]
+    if tuned.best.weights is not None:
+        weight = tuned.best.weights[curve.run]
+        marks.append(Mark("span", (curve.plateau.low, curve.plateau.high), colour=COLOURS[1], opacity=0.18))
+        marks.append(Mark("vertical", weight, colour=COLOURS[1], label=f"best weight {weight:.4g}"))
+    return _make_tuning(tuned, marks, f"weight of {name(curve.run)} in {name(tuned.best.method)}", 3)
+
+
+def _make_tuning(tuned: Any, marks: list[Mark], label: str, n_columns: int) -> Figure:
+    return Figure(marks, (7.0, 4.0), label, name(tuned.metric), x_range=(0.0, 1.0), grid="both", legend=n_columns)

@@ -479,9 +479,9 @@ class Results(MeanTable):
         MissingPackageError
             If matplotlib is not installed.
         """
-        from fastndcg.reports.plots import draw_distribution
+        from fastndcg.reports.plots import draw, make_distribution
 
-        return draw_distribution(self, self.metrics[0 if metric is None else self._column(metric)], axes)
+        return draw(make_distribution(self, self.metrics[0 if metric is None else self._column(metric)]), axes)
 
     def to_dict(self) -> dict[Any, dict[str, float]]:
         """

@@ -173,9 +173,9 @@ class Leaderboard(Picklable, Table[BoardRow]):
         MissingPackageError
             If matplotlib is not installed.
         """
-        from fastndcg.reports.plots import draw_leaderboard
+        from fastndcg.reports.plots import draw, make_leaderboard
 
-        return draw_leaderboard(self, axes)
+        return draw(make_leaderboard(self), axes)
 
     def _json_pieces(self) -> Iterator[str]:
         facts = {"metric": self.metric, "level": self.level, "rows": [row._asdict() for row in self.rows]}

@@ -91,8 +91,8 @@ TEXTS = {
     "pairs": lambda name: str(compared(name).all_pairs()),
     "segments of results": lambda name: str(result_of(name).by([name] * N, method="t")),
     "explanation": lambda name: str(explained(name)), "terminal": lambda name: "".join(fn_terminal(compared(name))),
-    "table of a run": lambda name: "".join(formats.table([formats.Report(name, result_of(name))], True, "")),
-    "table of runs": lambda name: "".join(formats.table([formats.Report(name, result_of(name))] * 2, True, "")),
+    "table of a run": lambda name: "".join(formats.FORMATS["table"]([formats.Report(name, result_of(name))], True)),
+    "table of runs": lambda name: "".join(formats.FORMATS["table"]([formats.Report(name, result_of(name))] * 2, True)),
 }  # fmt: skip
 
 
@@ -237,7 +237,7 @@ def test_json_gives_names_back(name):
     whole = json.loads(compared(name).to_json())
     assert [one["system"] for one in whole["systems"]] == [name, f"{name}b", "other"]
     report = formats.Report(name, result_of(name))
-    (run,) = json.loads("".join(formats.as_json([report], True, "")))["runs"]
+    (run,) = json.loads("".join(formats.as_json([report], True)))["runs"]
     assert run["run"] == name
     assert list(run["per_query"]) == [f"{name}{place}" for place in range(N)]
 
@@ -259,8 +259,8 @@ def test_csv_keeps_its_columns_and_holds_no_formula(name):
     csv.field_size_limit(10 * LONG)
     for made, n_rows in (
         (text.as_csv(compared(name)), 10),
-        ("".join(formats.as_csv([report], True, "")), N + 1),
-        ("".join(formats.as_csv([report], False, "")), 2),
+        ("".join(formats.as_csv([report], True)), N + 1),
+        ("".join(formats.as_csv([report], False)), 2),
     ):
         assert is_printable(made)
         assert made.count("\n") == n_rows
@@ -279,7 +279,7 @@ def test_csv_leaves_numbers_alone():
 def test_trec_lines_have_three_fields(name):
     name = name[: LONG // 10]
     report = formats.Report(name, result_of(name), tag=name)
-    lines = "".join(formats.trec([report, report], True, "")).split("\n")
+    lines = "".join(formats.trec([report, report], True)).split("\n")
     assert lines.pop() == ""
     assert {line.count("\t") for line in lines} == {2}
     assert all(is_printable(line.replace("\t", "")) for line in lines)

@@ -565,9 +565,9 @@ class TunedFusion(Picklable, Printable):
         MissingPackageError
             If matplotlib is not installed.
         """
-        from fastndcg.reports.fusion_plot import draw_fusion_curve
+        from fastndcg.reports.plots import draw, make_fusion_curve
 
-        return draw_fusion_curve(self, self._find_curve(run), axes)
+        return draw(make_fusion_curve(self, self._find_curve(run)), axes)
 
     def _find_curve(self, run: str | None) -> FusionCurve:
         """Return the curve of the weight of a run, by default the first. Raise if there is none."""

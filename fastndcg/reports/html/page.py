@@ -6,20 +6,16 @@ import base64
 import json
 import math
 import platform
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from fastndcg import __version__
 from fastndcg.reports import plots, text
-from fastndcg.reports.fusion_plot import SIZE, draw_fusion_curve, draw_grid
 from fastndcg.reports.html.assets import join_scripts, join_styles, make_policy, render_page
-from fastndcg.reports.html.curve_figure import draw_curves, list_curve_numbers
 from fastndcg.reports.html.documents import N_ROWS, NO_DOCUMENTS, Documents, collect_documents, pack_documents
-from fastndcg.reports.html.figures import render_svg
-from fastndcg.reports.html.histogram_figure import draw_histograms
 from fastndcg.reports.html.pair_matrix import describe_matrices, make_matrices
 from fastndcg.reports.html.query_values import N_LISTED, MetricValues, list_queries, pack_queries
+from fastndcg.reports.html.svg import N_READABLE, list_entries, write_figure
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
 from fastndcg.statistics.comparison import CORRECTION_NAMES, FAMILY_NAMES, RANDOM_TESTS, TEST_NAMES, Comparison
 from fastndcg.statistics.leaderboard import rank_comparison
@@ -27,7 +23,8 @@ from fastndcg.statistics.result_rows import Row
 from fastndcg.statistics.table import format_number
 
 PACKAGES = ("numpy", "numba", "scipy", "matplotlib")
-CURVE_NUMBERS = (1, 3, 5, 10, 20, 100)
+CURVES = (1080.0, 410.0)
+HISTOGRAM = (200.0, 84.0)
 
 
 def page(
@@ -76,10 +73,9 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
         "corrected": settings.is_corrected,
         "level": f"{100 * settings.level:g} %",
         "forests": _draw_forests(comparison),
-        "curves": draw_curves(comparison),
-        "curve_numbers": CURVE_NUMBERS,
-        "curve_rows": list_curve_numbers(comparison, CURVE_NUMBERS),
-        "histograms": [draw_histograms(comparison, place) for place in range(len(comparison.metrics))],
+        "curves": _draw_curves(comparison),
+        "curve_numbers": plots.TOOLTIP_CUTOFFS,
+        "histograms": [_draw_histograms(comparison, metric) for metric in comparison.metrics],
         "matrices": make_matrices(comparison),
         "matrix_note": describe_matrices(comparison),
         "segments": None if comparison.segments is None else comparison.by(),
@@ -96,18 +92,10 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
 
 def _collect_tuning(tuned: Any) -> dict[str, Any]:
     """Return the template's variables for the section on a tuned fusion."""
-    figures = [
-        (
-            show_name(curve.run),
-            render_svg(
-                partial(draw_fusion_curve, tuned, curve),
-                SIZE,
-                f"tuning{place}",
-                f"{tuned.metric} against the weight of {show_name(curve.run)}",
-            ),
-        )
-        for place, curve in enumerate(tuned.curves)
-    ]
+    figures = []
+    for curve in tuned.curves:
+        label = f"{tuned.metric} against the weight of {show_name(curve.run)}"
+        figures.append((show_name(curve.run), write_figure(plots.make_fusion_curve(tuned, curve), label)))
     tables = (
         ("Methods, each tuned alone", tuned.methods),
         ("Each choice of parameters", tuned.grid),
@@ -115,9 +103,8 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
     )
     grid = ""
     if len(tuned.grid) > 1 and len(tuned.names) == 2:
-        grid = render_svg(
-            partial(draw_grid, tuned), SIZE, "grid", f"{tuned.metric} of each choice of parameters against the weight"
-        )
+        label = f"{tuned.metric} of each choice of parameters against the weight"
+        grid = write_figure(plots.make_grid(tuned), label)
     return {
         "best": tuned.describe_best(),
         "metric": str(tuned.metric),
@@ -196,28 +183,57 @@ def _find_scale(rows: list[Row]) -> tuple[float, float]:
 
 def _draw_boards(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the leaderboard of each metric, and its picture as SVG."""
-    size = (6.2, 1.0 + 0.27 * len(comparison.systems))
-    boards = []
-    for place, metric in enumerate(comparison.metrics):
-        board = rank_comparison(comparison, metric)
-        label = f"Means of {metric} with intervals and rank sets, as in the table"
-        svg = render_svg(partial(plots.draw_leaderboard, board), size, f"board{place}", label)
-        boards.append({"board": board, "svg": svg})
-    return boards
+    boards = [rank_comparison(comparison, metric) for metric in comparison.metrics]
+    label = "Means of {} with intervals and rank sets, as in the table"
+    return [
+        {"board": board, "svg": write_figure(plots.make_leaderboard(board), label.format(board.metric))}
+        for board in boards
+    ]
 
 
 def _draw_forests(comparison: Comparison) -> list[str]:
     """Return the forest plot of each metric as SVG."""
-    size = (6.2, 1.0 + 0.27 * (len(comparison.systems) - 1))
+    baseline = show_name(comparison.baseline)
     return [
-        render_svg(
-            partial(plots.draw_forest, comparison, metric),
-            size,
-            f"forest{place}",
-            f"Differences of {metric} from {show_name(comparison.baseline)} with intervals, as in the summary table",
+        write_figure(
+            plots.make_forest(comparison, metric),
+            f"Differences of {metric} from {baseline} with intervals, as in the summary table",
         )
-        for place, metric in enumerate(comparison.metrics)
+        for metric in comparison.metrics
     ]
+
+
+def _draw_curves(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return each curve as SVG, with the legend, the panels, and the means of each system at some cutoffs."""
+    curves = []
+    baseline = comparison.systems.index(comparison.baseline)
+    for place, curve in enumerate(dict.fromkeys(point.curve for point in comparison.curves)):
+        figure = plots.make_curve(comparison, curve)
+        means = {(point.system, point.k): point.mean for point in comparison.curves if point.curve == curve}
+        rows = [
+            (show_name(system), [means.get((system, k), math.nan) for k in plots.TOOLTIP_CUTOFFS])
+            for system in comparison.systems
+        ]
+        label = f"{show_name(curve)} against its cutoff for each system"
+        curves.append({
+            "name": show_name(curve), "rows": rows, "svg": write_figure(figure, label, CURVES, "curves"),
+            "entries": list_entries(figure, baseline, place), "has_panels": len(rows) > N_READABLE,
+        })  # fmt: skip
+    return curves
+
+
+def _draw_histograms(comparison: Comparison, metric: Any) -> list[tuple[str, str]]:
+    """Return each system's name with its histogram as SVG, the largest difference first."""
+    rows = {row.system: row for row in comparison.rows if row.metric == str(metric)}
+    histograms = []
+    for system, figure in plots.make_histograms(comparison, metric).items():
+        row = rows[system]
+        label = (
+            f"{show_name(system)}: won {row.wins}, tied {row.ties}, lost {row.losses}, "
+            f"mean difference {format_number(row.difference, signed=True)}"
+        )
+        histograms.append((show_name(system), write_figure(figure, label, HISTOGRAM, "histogram")))
+    return histograms
 
 
 def _collect_facts(comparison: Comparison) -> dict[str, Any]:
