@@ -18,7 +18,7 @@ NEEDED_TOGETHER = {
     "arrow": ("pyarrow",),
     "statistics": ("scipy",),
     "plots": ("scipy", "matplotlib"),
-    "report": ("scipy", "matplotlib", "jinja2"),
+    "report": ("scipy", "jinja2"),
 }
 # modules whose package has another name on the package index
 INDEX_NAMES = {

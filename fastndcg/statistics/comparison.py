@@ -545,7 +545,7 @@ class Comparison(Picklable, Printable):
         InvalidInputError
             If a text is no str, or no query has a text.
         MissingPackageError
-            If matplotlib or Jinja is not installed.
+            If Jinja is not installed.
         OSError
             If the file cannot be written.
         """

@@ -99,7 +99,6 @@ class TestCompare:
 
     def test_report(self, runs, run, files):
         pytest.importorskip("jinja2", reason="the report needs it")
-        pytest.importorskip("matplotlib", reason="the report needs it")
         (files / "topics.tsv").write_text("".join(f"q{place}\tabout {place}\n" for place in range(12)))
         code, out, err = run("compare", *runs, "-m", "map", "--html", "report.html", "--title", "Ours",
             "--queries", "topics.tsv")  # fmt: skip

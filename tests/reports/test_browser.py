@@ -12,7 +12,7 @@ import fastndcg as fn
 
 pytestmark = pytest.mark.peers
 
-for _needed in ("scipy", "jinja2", "matplotlib"):
+for _needed in ("scipy", "jinja2"):
     pytest.importorskip(_needed, reason="the report needs it")
 
 NAMES = ("base", "better", "worse")

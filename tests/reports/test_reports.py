@@ -6,6 +6,7 @@ import html
 import io
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -129,8 +130,7 @@ class TestPlots:
 
 @pytest.fixture(scope="module")
 def page():
-    for needed in ("jinja2", "matplotlib"):
-        pytest.importorskip(needed, reason="the report needs it")
+    pytest.importorskip("jinja2", reason="the report needs it")
     from fastndcg.reports.html.page import page
 
     return page
@@ -237,7 +237,8 @@ class TestDocuments:
 
 
 class TestPage:
-    def test_stands_on_its_own(self, page, tmp_path):
+    def test_stands_on_its_own(self, page, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib", None)  # its figures need none
         found = compared(segments=["x", "y"] * 20)
         found.to_html(tmp_path / "report.html", title="Our <systems>")
         text_ = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -365,8 +366,6 @@ class TestPage:
         assert ("queries with the largest differences of any system" in shown) == (n_systems == 18)
 
     def test_needs_its_packages(self, monkeypatch, tmp_path):
-        import sys
-
         found = compared()
         monkeypatch.setitem(sys.modules, "jinja2", None)
         with pytest.raises(fn.MissingPackageError, match=r"a report needs jinja2\. Install it: pip install jinja2$"):

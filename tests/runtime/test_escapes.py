@@ -125,7 +125,7 @@ def test_notebooks_show_names_as_text(make):
 
 @pytest.fixture(scope="module")
 def plain_page(tmp_path_factory):
-    for needed in ("scipy", "jinja2", "matplotlib"):
+    for needed in ("scipy", "jinja2"):
         pytest.importorskip(needed)
     path = tmp_path_factory.mktemp("plain") / "report.html"
     compared("bm25").to_html(path)

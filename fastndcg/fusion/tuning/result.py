@@ -596,7 +596,7 @@ class TunedFusion(Picklable, Printable):
         Raises
         ------
         MissingPackageError
-            If matplotlib or Jinja is not installed.
+            If Jinja is not installed.
         OSError
             If the file cannot be written.
         """

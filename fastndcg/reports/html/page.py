@@ -22,7 +22,7 @@ from fastndcg.statistics.leaderboard import rank_comparison
 from fastndcg.statistics.result_rows import Row
 from fastndcg.statistics.table import format_number
 
-PACKAGES = ("numpy", "numba", "scipy", "matplotlib")
+PACKAGES = ("numpy", "numba", "scipy")
 CURVES = (1080.0, 410.0)
 HISTOGRAM = (200.0, 84.0)
 
