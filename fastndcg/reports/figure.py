@@ -44,7 +44,7 @@ class Mark(NamedTuple):
     label : str
         Its text in the legend.
     tip : str
-        What the page says about it when somebody points at it, on several lines.
+        What the page says about it under the pointer, on several lines.
     is_filled : bool
         False for a point that is a ring.
     group : int or None

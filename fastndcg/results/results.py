@@ -479,7 +479,8 @@ class Results(MeanTable):
         MissingPackageError
             If matplotlib is not installed.
         """
-        from fastndcg.reports.plots import draw, make_distribution
+        from fastndcg.reports.figure import draw
+        from fastndcg.reports.plots import make_distribution
 
         return draw(make_distribution(self, self.metrics[0 if metric is None else self._column(metric)]), axes)
 

@@ -173,7 +173,8 @@ class Leaderboard(Picklable, Table[BoardRow]):
         MissingPackageError
             If matplotlib is not installed.
         """
-        from fastndcg.reports.plots import draw, make_leaderboard
+        from fastndcg.reports.figure import draw
+        from fastndcg.reports.plots import make_leaderboard
 
         return draw(make_leaderboard(self), axes)
 

@@ -565,7 +565,8 @@ class TunedFusion(Picklable, Printable):
         MissingPackageError
             If matplotlib is not installed.
         """
-        from fastndcg.reports.plots import draw, make_fusion_curve
+        from fastndcg.reports.figure import draw
+        from fastndcg.reports.plots import make_fusion_curve
 
         return draw(make_fusion_curve(self, self._find_curve(run)), axes)
 
