@@ -56,8 +56,8 @@ from fastndcg.results.pairs import PairResults as PairResults
 from fastndcg.results.pairs import load_result as load_result
 from fastndcg.results.results import Results as Results
 from fastndcg.scoring.embeddings import Embeddings as Embeddings
+from fastndcg.scoring.embeddings import TopItems as TopItems
 from fastndcg.scoring.scorer import Scorer as Scorer
-from fastndcg.scoring.top_items import TopItems as TopItems
 from fastndcg.span_retrieval import SpanResults as SpanResults
 from fastndcg.span_retrieval import evaluate_spans as evaluate_spans
 from fastndcg.statistics.compare import compare as compare

@@ -1,17 +1,26 @@
-"""Embeddings: vectors of users and items, whose similarity is the score."""
+"""Models that score all items, with their method `top`, and embeddings: vectors whose similarity is the score."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fastndcg.choices import Similarity
 from fastndcg.errors import InvalidInputError, shorten
-from fastndcg.scoring.consumers import Source
-from fastndcg.scoring.operands import Factors
-from fastndcg.scoring.sources import VectorSource
-from fastndcg.scoring.top_items import ScoringModel, read_ids
+from fastndcg.inputs.dispatch import read_selection
+from fastndcg.inputs.ids import IdColumn
+from fastndcg.inputs.messages import Options
+from fastndcg.inputs.recommendations.interactions import PADDING, Recommendations
+from fastndcg.inputs.recommendations.models import Model, RankTask, match_nothing
+from fastndcg.inputs.table import Run
+from fastndcg.rankings.known_ranks import RankCounts
+from fastndcg.rankings.validation import Array, check_whole_number
+from fastndcg.runtime.threads import check_threads
+from fastndcg.scoring.consumers import Source, make_all_columns, read_labelled_rows, select_columns
+from fastndcg.scoring.sources import Factors, VectorSource
 from fastndcg.scoring.torch_source import TorchSource
 from fastndcg.scoring.vectors import check_factors, check_tensors, is_tensor, read_biases, read_vectors
 
@@ -19,6 +28,188 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 SIMILARITIES = ("dot", "cosine", "euclidean", "hamming")
+
+
+class TopItems(Recommendations):
+    """
+    The best items of each user in rank order, with their scores. `Embeddings.top` returns them.
+
+    Any number of threads may use one at once.
+
+    They are predictions for `evaluate` and recommendations for `beyond_accuracy`. `to_run` makes a run of them.
+
+    Parameters
+    ----------
+    items : (n_users, k) int32 array
+        The numbers of items. Rows with fewer candidates are padded with -1.
+    scores : (n_users, k) array of float32 or float64
+        The scores of the items, NaN for padding.
+    query_ids, document_ids : array, optional
+        The ids of users and of items, None if they are numbered from 0.
+
+    Attributes
+    ----------
+    items, scores, query_ids, document_ids : array
+        See above.
+
+    Examples
+    --------
+    >>> best = fn.Embeddings([[1.0]], [[2.0], [3.0]]).top(1)
+    >>> best.items.tolist(), best.scores.tolist()
+    ([[1]], [[3.0]])
+    """
+
+    __slots__ = ("document_ids", "query_ids", "scores")
+
+    items: Array
+
+    def __init__(
+        self, items: Array, scores: Array, query_ids: Any = None, document_ids: Any = None
+    ) -> None:  # fmt: skip
+        items = np.asarray(items)
+        self.scores = np.asarray(scores)
+        if items.shape != self.scores.shape or items.ndim != 2:
+            raise InvalidInputError(
+                f"`items` and `scores` must have one shape, (n_users, k), but theirs are {items.shape} and "
+                f"{self.scores.shape}. Give a score for each item"
+            )
+        super().__init__(items)
+        self.query_ids = query_ids
+        self.document_ids = document_ids
+
+    def __repr__(self) -> str:
+        return f"Top items of {len(self.items)} users, {self.items.shape[1]} each"
+
+    @property
+    def has_ids(self) -> bool:
+        """True if users or items have ids."""
+        return self.query_ids is not None or self.document_ids is not None
+
+    def to_run(self) -> Run:
+        """
+        Return the items as a run with ids and scores, for fusion, for a run file, or for judgments with ids.
+
+        Returns
+        -------
+        Run
+            A row for each user and item. Ids are numbers where the model has none.
+
+        Examples
+        --------
+        >>> model = fn.Embeddings([[1.0]], [[2.0], [3.0]], query_ids=["q1"], document_ids=["d1", "d2"])
+        >>> model.top(1).to_run().to_dict()
+        {'q1': {'d2': 3.0}}
+        """
+        is_item = self.items != PADDING
+        users = np.repeat(np.arange(len(self.items)), np.count_nonzero(is_item, axis=1))
+        items = self.items[is_item]
+        queries = users if self.query_ids is None else self.query_ids[users]
+        documents = items if self.document_ids is None else self.document_ids[items]
+        return Run(queries, documents, self.scores[is_item])
+
+
+class ScoringModel(Model):
+    """A model with the method `top`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _make_source(self) -> Source:
+        """Return what gives the scores."""
+
+    def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
+        """Count for each labelled candidate the candidates above and at its place."""
+        source = self._make_source()
+        rows = read_labelled_rows(task, self.n_items)
+        levels = source.score_pairs(np.repeat(rows.users, np.diff(rows.offsets)), rows.items)
+        counter = source.counter(rows, levels)
+        source.give(counter, rows.users, rows.columns, options)
+        return counter.finish()  # type: ignore[no-any-return]
+
+    def score_rows(self, users: Array) -> Array:
+        """Return numbers that rank all items for some users, a row a user. `finish_scores` turns them into scores."""
+        source = self._make_source()
+        order = np.argsort(users, kind="stable")
+        writer = source.row_writer(len(users), self.n_items, source.score_dtype)
+        source.give(writer, users[order], make_all_columns(self.n_items), Options(threads=1))
+        rows: Array = writer.out
+        return rows if (order[1:] > order[:-1]).all() else rows[np.argsort(order)]
+
+    def finish_scores(self, users: Array, scores: Array) -> Array:
+        """Return scores as users see them, for those of `score_rows`."""
+        return self._make_source().finish_scores(users, scores)
+
+    def top(
+        self, k: int, *, exclude: Any = None, candidates: Any = None, memory: int | str | None = None,
+        threads: int | None = None, progress: Callable[[int, int], None] | None = None,
+    ) -> TopItems:  # fmt: skip
+        """
+        Return the items with the highest scores of each user.
+
+        Parameters
+        ----------
+        k : int
+            The number of items, 1 or more. At most all candidates are returned.
+        exclude, candidates
+            See `evaluate`. If the model has ids, these are ids.
+        memory : int or str, optional
+            The number of bytes for scores and copies of vectors, such as "1GB". By default 64 MiB. The result comes
+            on top.
+        threads : int, optional
+            See `evaluate`.
+        progress : callable, optional
+            Called with the numbers of users that are done and of all users.
+
+        Returns
+        -------
+        TopItems
+            Items in rank order. Of equal scores, the item with the lower number is first.
+
+        Raises
+        ------
+        InvalidInputError
+            If `k` is less than 1, or the other arguments do not fit.
+
+        Examples
+        --------
+        >>> model = fn.Embeddings([[1.0], [-1.0]], [[2.0], [3.0], [1.0]])
+        >>> best = model.top(2, exclude=[{1}, {2}])
+        >>> best.items.tolist(), best.scores.tolist()
+        ([[0, 2], [0, 1]], [[2.0, 1.0], [-2.0, -3.0]])
+        """
+        check_whole_number(k, "k", 1)
+        check_threads(threads)
+        selection = read_selection(exclude, candidates, threads=threads)
+        options = Options(memory=memory, threads=threads, progress=progress, selection=selection)
+        options.check_streaming(is_streamed=True)
+        if not self.n_users:
+            raise InvalidInputError("`n_users` must be given for `top`. Give it to the Scorer")
+        users = np.arange(self.n_users)
+        columns = select_columns(match_nothing(self, options), users, self.n_items)
+        source = self._make_source()
+        finder = source.top_finder(self.n_users, columns, int(k), source.score_dtype)
+        source.give(finder, users, columns, options)
+        best = finder.finish()
+        names = [None if ids is None else ids.names() for ids in (self.query_ids, self.document_ids)]
+        return TopItems(best.items, source.finish_scores(users, best.scores), *names)
+
+
+def read_ids(ids: Any, name: str, n: int) -> IdColumn | None:
+    """Return ids as a column. Raise if they are not `n` different ones."""
+    if ids is None:
+        return None
+    column = ids if isinstance(ids, IdColumn) else IdColumn.of(ids, f"`{name}`")
+    if len(column) != n:
+        raise InvalidInputError(f"`{name}` must have length {n} (one per vector), got {len(column)}")
+    _, first_rows = column.factorize()
+    if len(first_rows) < n:
+        is_first = np.zeros(n, bool)
+        is_first[first_rows] = True
+        row = int(np.argmin(is_first))
+        raise InvalidInputError(
+            f"`{name}` must have each id once, but {shorten(column.name(row))} stands again in place {row}. Keep one"
+        )
+    return column
 
 
 class Embeddings(ScoringModel):

@@ -18,9 +18,8 @@ from fastndcg.rankings.validation import Array, as_array, check_whole_number, re
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads, run_all
 from fastndcg.scoring.consumers import Columns, Consumer, Source
-from fastndcg.scoring.operands import name_dtype
-from fastndcg.scoring.sources import MOST_ITEMS, cut, iterate, make_aligned, read_memory
-from fastndcg.scoring.top_items import ScoringModel, read_ids
+from fastndcg.scoring.embeddings import ScoringModel, read_ids
+from fastndcg.scoring.sources import MOST_ITEMS, cut, iterate, make_aligned, name_dtype, read_memory
 from fastndcg.scoring.vectors import is_tensor
 
 MOST_USERS = 1024  # of a slice

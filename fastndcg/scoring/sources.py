@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product as combine
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.streams import parse_memory
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
+from fastndcg.runtime.mapped_files import find_mapped_file
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all
 from fastndcg.scoring.consumers import Columns, Consumer, Source
-from fastndcg.scoring.operands import Factors, Operands, finish_scores, make_operands
 
 MEMORY = 1 << 26  # bytes of the buffers of all workers
 MOST_ITEMS = 2048  # of a tile, whose scores then stay in the processor's second cache. CHUNK of the kernels
@@ -31,9 +31,138 @@ PARTS_OF_THREAD = 8  # at least, if there are so many tiles: threads then end at
 MOST_PAIR_BYTES = 1 << 22  # of operands of single pairs
 LEAST_SLICE = 96  # rows that are copied to an operand at once, a multiple of the rows of a panel
 LINE = 64  # bytes of a line of the processor's cache, and of its longest vectors
+EXACT = {4: 1 << 24, 8: 1 << 53}  # whole numbers up to these are exact in a float of this number of bytes
+OPERANDS = {"float16": "f4", "bfloat16": "f4", "float32": "f4", "float64": "f8", "int8": "f8", "uint8": "f8"}
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}  # of whole numbers
 
 Part = tuple[tuple[int, int], tuple[int, int]]  # rows from the first up to a stop, and columns
 Work = TypeVar("Work")
+
+
+class Factors(NamedTuple):
+    """The vectors and biases of embeddings. `users` and `items` have the dtypes that the user gave."""
+
+    users: Array
+    items: Array
+    similarity: str
+    user_biases: Array | None
+    item_biases: Array | None
+
+
+class Operands:
+    """
+    Copies of vectors of floats that kernels multiply: for the dot product, cosine and euclidean distance.
+
+    The bias of an item is one more column, whose number is 1 for all users. A euclidean score is the negative squared
+    distance, which ranks items like the negative distance. See kernels/scoring/product.py.
+    """
+
+    def __init__(self, factors: Factors) -> None:
+        self._factors = factors
+        self.score_dtype: np.dtype[Any] = find_float_dtype(factors)
+        self.operand_dtype = self.score_dtype  # or uint64 for packed bits
+        self.is_distance = True if factors.similarity == "euclidean" else None  # as kernels take it
+        self._has_bias = factors.item_biases is not None
+        self.n_columns = int(factors.users.shape[1]) + self._has_bias
+
+    def take_users(self, users: slice | Array, out: Array) -> None:
+        """Write the rows of some users to the first rows of an operand."""
+        rows = self._take(take_rows(self._factors.users, users), out)
+        if self._has_bias:
+            rows[:, -1] = 1
+
+    def take_items(self, items: slice | Array, out: Array) -> None:
+        """Write the rows of some items to the first rows of an operand."""
+        rows = self._take(take_rows(self._factors.items, items), out)
+        if self._factors.item_biases is not None:
+            rows[:, -1] = self._factors.item_biases[items]
+
+    def _take(self, values: Array, out: Array) -> Array:
+        """Copy vectors to the first rows of an operand, scaled to length 1 for cosine. Return these rows."""
+        rows = out[: len(values)]
+        own = rows[:, : values.shape[1]]
+        own[:] = values
+        if self._factors.similarity == "cosine":
+            with np.errstate(all="ignore"):  # of vectors that another thread overwrites meanwhile
+                own /= np.sqrt(compute_squares(own))[:, None].astype(own.dtype)
+        return rows
+
+
+class BitOperands(Operands):
+    """Operands for the Hamming distance of packed bits: the score is the negative number of bits that differ."""
+
+    def __init__(self, factors: Factors) -> None:
+        super().__init__(factors)
+        self.operand_dtype = np.dtype("u8")
+        self.n_columns = -(-int(factors.users.shape[1]) // 8)
+
+    def _take(self, values: Array, out: Array) -> Array:
+        """Copy packed bits to the first rows of an operand, padded with 0."""
+        words = out[: len(values)].view("u1")
+        words[:, : values.shape[1]] = values
+        words[:, values.shape[1] :] = 0
+        return words
+
+
+def take_rows(vectors: Array, rows: slice | Array) -> Array:
+    """Return rows of vectors. Raise if they are mapped from a file that has become too short."""
+    file = find_mapped_file(vectors) if isinstance(vectors, np.ndarray) and vectors.base is not None else None
+    if file is not None:
+        file.check()
+    return vectors[rows]
+
+
+def finish_scores(factors: Factors, users: Array, scores: Array) -> Array:
+    """Return scores of the similarity, with the biases of users, for those that rank items. There is one row a user."""
+    if factors.similarity == "euclidean":
+        scores = -np.sqrt(np.maximum(-scores, 0))
+    if factors.user_biases is not None:
+        scores = (scores + factors.user_biases[users][:, None]).astype(scores.dtype)
+    return scores
+
+
+def compute_squares(vectors: Array) -> Array:
+    """
+    Return the squared length of each vector in float64.
+
+    A kernel adds in the order of the columns: sums of NumPy depend on the number of rows.
+    """
+    rows = read_only(np.ascontiguousarray(vectors, "f8" if vectors.dtype == np.float64 else "f4"))
+    squares = np.empty(len(rows))
+    load_kernels("scoring.product").sum_squares(rows, squares)
+    return squares
+
+
+def name_dtype(vectors: Any) -> str:
+    """Return the name of the dtype of an array or a tensor."""
+    return getattr(vectors.dtype, "name", None) or str(vectors.dtype).removeprefix("torch.")
+
+
+def find_float_dtype(factors: Factors, *, has_roots: bool = False) -> np.dtype[Any]:
+    """
+    Return the dtype of scores: float64 for vectors of float64, and for whole numbers whose sums float32 would round.
+
+    `has_roots` is True if items are ranked by the roots of squared distances, which float32 rounds to equal numbers.
+    """
+    names = name_dtype(factors.users), name_dtype(factors.items)
+    if factors.similarity == "hamming":
+        return np.dtype("f4" if 8 * factors.users.shape[1] <= EXACT[4] else "f8")
+    if all(name in LIMITS for name in names) and factors.item_biases is None:
+        is_rounded = find_largest_sum(factors, names) > EXACT[4] or (has_roots and factors.similarity == "euclidean")
+        return np.dtype("f8" if is_rounded else "f4")
+    is_cosine = factors.similarity == "cosine"
+    return np.dtype(max("f4" if is_cosine and name in LIMITS else OPERANDS[name] for name in names))  # f8 if one is
+
+
+def find_largest_sum(factors: Factors, names: tuple[str, str]) -> int:
+    """Return a bound of the magnitude of sums of whole numbers. Cosines are no sums."""
+    (lowest_user, highest_user), (lowest_item, highest_item) = (LIMITS[name] for name in names)
+    n_columns = int(factors.users.shape[1])
+    if factors.similarity == "euclidean":
+        return n_columns * max(highest_user - lowest_item, highest_item - lowest_user) ** 2
+    if factors.similarity == "cosine":
+        return 0
+    return n_columns * max(-lowest_user, highest_user) * max(-lowest_item, highest_item)
 
 
 class Followed(Generic[Work]):
@@ -92,7 +221,7 @@ class VectorSource(Source):
 
     def __init__(self, factors: Factors) -> None:
         self.factors = factors
-        self._operands = make_operands(factors)
+        self._operands = (BitOperands if factors.similarity == "hamming" else Operands)(factors)
         self.score_dtype = self._operands.score_dtype
 
     def give(self, consumer: Consumer, users: Array, columns: Columns, options: Options) -> None:

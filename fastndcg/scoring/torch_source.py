@@ -18,8 +18,7 @@ from fastndcg.inputs.messages import Options
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.scoring.consumers import Columns, RankCounter, RowWriter, Source, TopFinder
-from fastndcg.scoring.operands import Factors, find_float_dtype, finish_scores
-from fastndcg.scoring.sources import cut, iterate, read_memory
+from fastndcg.scoring.sources import Factors, cut, find_float_dtype, finish_scores, iterate, read_memory
 
 SHAPES: dict[str, tuple[int, int]] = {"cpu": (256, 4096)}  # of a tile by the type of the device
 LARGE_SHAPE = (1024, 16384)  # of other devices, where a call takes longer than a small tile

@@ -10,7 +10,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.validation import Array, as_array
 from fastndcg.runtime.mapped_files import FileRows
-from fastndcg.scoring.operands import OPERANDS, Factors, compute_squares, name_dtype, take_rows
+from fastndcg.scoring.sources import OPERANDS, Factors, compute_squares, name_dtype, take_rows
 
 BLOCK_BYTES = 1 << 22  # that are checked at once
 BLOCK_ROWS = 1 << 14  # of a tensor
@@ -67,7 +67,7 @@ def read_vectors(values: Any, name: str) -> Array:
         if vectors.dtype.kind == "V":  # how NumPy writes bfloat16 to a file
             remedy = f"For bfloat16 from a file take {name}.view(ml_dtypes.bfloat16)"
         raise InvalidTypeError(f"`{name}` must be of dtype {', '.join(OPERANDS)}, but is {vectors.dtype}. {remedy}")
-    return vectors if isinstance(vectors, FileRows) else vectors.view(np.ndarray)  # type: ignore[return-value]
+    return vectors if type(vectors) is np.ndarray or isinstance(vectors, FileRows) else vectors.view(np.ndarray)  # type: ignore[return-value]
 
 
 def read_tensor(values: Any, name: str) -> Any:
@@ -127,9 +127,8 @@ def check_factors(factors: Factors, names: tuple[str, str], dtype: np.dtype[Any]
         check_bits(factors, names)
         peaks = []
     else:
-        check = check_tensor if is_tensor(factors.users) else check_vectors
         peaks = [
-            check(vectors, name, has_direction=factors.similarity == "cosine")
+            check_vectors(vectors, name, has_direction=factors.similarity == "cosine")
             for vectors, name in zip((factors.users, factors.items), names, strict=True)
         ]
     check_overflow(factors, names, peaks, dtype)
@@ -197,74 +196,57 @@ def check_overflow(factors: Factors, names: tuple[str, str], peaks: list[Peak], 
         )
 
 
-def check_vectors(vectors: Array, name: str, *, has_direction: bool) -> Peak:
-    """Return the largest magnitude. Raise for NaN and infinite numbers, and for zero vectors if a direction counts."""
+def check_vectors(vectors: Any, name: str, *, has_direction: bool) -> Peak:
+    """
+    Return the largest magnitude. Raise for NaN and infinite numbers, and for zero vectors if a direction counts.
+
+    Tensors are measured on their device.
+    """
     best = (0.0, 0)
     all_sizes = [np.empty(0)]
-    n_rows = max(BLOCK_BYTES // max(vectors.shape[1] * vectors.itemsize, 1), 1)
+    measure = measure_tensor if is_tensor(vectors) else measure_array
+    n_rows = BLOCK_ROWS if is_tensor(vectors) else max(BLOCK_BYTES // max(vectors.shape[1] * vectors.itemsize, 1), 1)
     for start in range(0, len(vectors), n_rows):
-        block = take_rows(vectors, slice(start, start + n_rows))
-        block = block.astype("f8" if block.dtype.name == "float64" else "f4", copy=False)
-        sizes = np.abs(block).max(axis=1)
+        sizes, lengths = measure(take_rows(vectors, slice(start, start + n_rows)), has_direction=has_direction)
         if not np.isfinite(sizes).all():
-            row = int(np.argmin(np.isfinite(sizes)))
-            refuse_number(block[row], name, start + row)
+            row = start + int(np.argmin(np.isfinite(sizes)))
+            refuse_number(vectors[row : row + 1], name, row)
         row = int(np.argmax(sizes))
         if float(sizes[row]) > best[0]:
             best = (float(sizes[row]), start + row)
         all_sizes.append(sizes.astype("f8"))
-        if has_direction:
-            check_lengths(block, name, start)
+        is_wrong = ~np.isfinite(lengths) | (lengths < np.finfo(lengths.dtype).tiny)
+        if is_wrong.any():
+            row = int(np.argmax(is_wrong))
+            raise InvalidInputError(
+                f"`{name}` must have vectors with a direction for similarity='cosine', but row {start + row} has the "
+                f"length {float(lengths[row]):g}. Leave the row out, or rescale it"
+            )
     return Peak(*best, np.concatenate(all_sizes))
 
 
-def check_lengths(block: Array, name: str, start: int) -> None:
-    """Raise for a vector without a direction: of length 0, or too small or too large for a length."""
+def measure_array(block: Array, *, has_direction: bool) -> tuple[Array, Array]:
+    """Return the largest magnitude of each vector, and its length if a direction counts, as float32 or float64."""
+    block = block.astype("f8" if block.dtype.name == "float64" else "f4", copy=False)
+    sizes = np.abs(block).max(axis=1)
+    if not has_direction or not np.isfinite(sizes).all():
+        return sizes, sizes[:0]
     with np.errstate(over="ignore"):
-        lengths = np.sqrt(compute_squares(block))
-        lengths = lengths.astype("f8" if block.dtype == np.float64 else "f4")
-    is_wrong = ~np.isfinite(lengths) | (lengths < np.finfo(lengths.dtype).tiny)
-    if is_wrong.any():
-        row = int(np.argmax(is_wrong))
-        refuse_length(float(lengths[row]), name, start + row)
+        return sizes, np.sqrt(compute_squares(block)).astype(block.dtype)
 
 
-def check_tensor(vectors: Any, name: str, *, has_direction: bool) -> Peak:
-    """Check a tensor as `check_vectors` checks an array, on its device."""
-    best = (0.0, 0)
-    all_sizes = [np.empty(0)]
-    for start in range(0, len(vectors), BLOCK_ROWS):
-        block = vectors[start : start + BLOCK_ROWS]
-        block = block.double() if name_dtype(vectors) == "float64" else block.float()
-        sizes = block.abs().amax(1)
-        if not bool(sizes.isfinite().all()):
-            row = int((~sizes.isfinite()).int().argmax())
-            refuse_number(block[row].cpu().numpy(), name, start + row)
-        row = int(sizes.argmax())
-        if float(sizes[row]) > best[0]:
-            best = (float(sizes[row]), start + row)
-        all_sizes.append(sizes.double().cpu().numpy())
-        if has_direction:
-            lengths = block.norm(dim=1)
-            is_wrong = ~lengths.isfinite() | (lengths < float(np.finfo("f4").tiny))
-            if bool(is_wrong.any()):
-                row = int(is_wrong.int().argmax())
-                refuse_length(float(lengths[row]), name, start + row)
-    return Peak(*best, np.concatenate(all_sizes))
+def measure_tensor(block: Any, *, has_direction: bool) -> tuple[Array, Array]:
+    """Return what `measure_array` returns."""
+    block = block.double() if name_dtype(block) == "float64" else block.float()
+    sizes = block.abs().amax(1).cpu().numpy()
+    return sizes, block.norm(dim=1).cpu().numpy() if has_direction else sizes[:0]
 
 
-def refuse_number(vector: Array, name: str, row: int) -> NoReturn:
-    """Raise for a vector with a number that is not finite."""
-    column = int(np.argmin(np.isfinite(vector)))
+def refuse_number(vector: Any, name: str, row: int) -> NoReturn:
+    """Raise for a vector with a number that is not finite, in an array or a tensor with a row."""
+    values = (vector.cpu().double().numpy() if is_tensor(vector) else vector.astype("f8"))[0]
+    column = int(np.argmin(np.isfinite(values)))
     raise InvalidInputError(
-        f"`{name}` must hold finite numbers, but {name}[{row}, {column}] is {vector[column]}. Find out where it comes "
+        f"`{name}` must hold finite numbers, but {name}[{row}, {column}] is {values[column]}. Find out where it comes "
         "from, or leave the row out"
-    )
-
-
-def refuse_length(length: float, name: str, row: int) -> NoReturn:
-    """Raise for a vector without a direction."""
-    raise InvalidInputError(
-        f"`{name}` must have vectors with a direction for similarity='cosine', but row {row} has the length "
-        f"{length:g}. Leave the row out, or rescale it"
     )

@@ -6,7 +6,7 @@ import pytest
 import fastndcg as fn
 from fastndcg.inputs.messages import Options
 from fastndcg.scoring import consumers, sources
-from fastndcg.scoring.operands import Factors, make_operands
+from fastndcg.scoring.sources import Factors, Operands
 
 METRICS = "rank, rr, auc"
 BEST, WORST = "default(ties=best)", "default(ties=worst)"
@@ -127,7 +127,7 @@ def test_tiles_with_many_labels_end_soon():
     consumer = consumers.RowWriter(1, 1, np.dtype("f4"))
     for label_offsets in (None, offsets):
         consumer.label_offsets = label_offsets
-        tiling = sources.Tiling(make_operands(factors), np.arange(20_000), columns, Options(threads=1), consumer)
+        tiling = sources.Tiling(Operands(factors), np.arange(20_000), columns, Options(threads=1), consumer)
         n_labels = 1000 * min(tiling.n_rows, 10_000) if label_offsets is not None else 0
         n_terms = tiling.n_tile_columns * (16 * tiling.n_rows + sources.LABEL_TERMS * n_labels)
         assert sources.MOST_TERMS / 4 < n_terms <= sources.MOST_TERMS or label_offsets is None
