@@ -1,11 +1,13 @@
 """The catalogue of fusion: the methods that combine scores and ranks, and all methods and normalisations by name."""
 
+from dataclasses import replace
+from typing import Any
+
 from fastndcg.fusion.records import (
     ASLAM_2001,
     FOX_1993,
     LEE_1997,
     MONTAGUE_2002,
-    MOURAO_2015,
     NORM,
     WU_2002,
     MethodRecord,
@@ -15,88 +17,47 @@ from fastndcg.fusion.trained_records import TRAINED_METHODS
 from fastndcg.metrics.families import Parameter
 
 GAMMA = Parameter("gamma", "float", 0.5, "the exponent of the number of runs", min=0)
-OPENSEARCH = "OpenSearch, score combination of hybrid queries"
-ISR_DOI = "10.1016/j.compmedimag.2014.05.006"
+
+
+def _make_comb(name: str, title: str, formula: str, **changes: Any) -> MethodRecord:
+    """Return a method of Fox and Shaw, or of others that `changes` name."""
+    fields = {
+        "kernel": f"comb_{name}",
+        "source": FOX_1993,
+        "parameters": NORM,
+        "aliases": (f"comb_{name}", f"comb{name}"),
+        "peers": (("ranx", name), ("trectools", f"combos(strategy='{name}')")),
+    }
+    title = f"Comb{name.upper()}, {title}"
+    return MethodRecord(name=name, title=title, points="scores", formula=formula, **(fields | changes))
+
+
+def _make_mean(name: str, title: str, formula: str, **changes: Any) -> MethodRecord:
+    """Return a weighted mean of OpenSearch."""
+    return MethodRecord(
+        name=name, title=title, kernel=name, points="scores", formula=formula, parameters=NORM, is_weighted=True,
+        source="OpenSearch, score combination of hybrid queries", peers=(("OpenSearch", name),), **changes,
+    )  # fmt: skip
+
 
 SCORE_METHODS = (
-    MethodRecord(
-        name="min",
-        title="CombMIN, the lowest score",
-        kernel="comb_min",
-        points="scores",
-        formula="the lowest score of the runs that have the document",
-        source=FOX_1993,
-        parameters=NORM,
-        aliases=("comb_min", "combmin"),
-        peers=(("ranx", "min"), ("trectools", "combos(strategy='min')")),
+    _make_comb("min", "the lowest score", "the lowest score of the runs that have the document"),
+    _make_comb("max", "the highest score", "the highest score of the runs that have the document"),
+    _make_comb("med", "the median score", "the median of the scores of the runs that have the document"),
+    _make_comb("sum", "the sum of scores", "Σ x", kernel="weighted_sum", absent="zero", is_linear=True),
+    _make_comb(
+        "anz",
+        "the mean score of the runs that have the document",
+        "Σ x / m, of the m runs that have the document",
     ),
-    MethodRecord(
-        name="max",
-        title="CombMAX, the highest score",
-        kernel="comb_max",
-        points="scores",
-        formula="the highest score of the runs that have the document",
-        source=FOX_1993,
-        parameters=NORM,
-        aliases=("comb_max", "combmax"),
-        peers=(("ranx", "max"), ("trectools", "combos(strategy='max')")),
-    ),
-    MethodRecord(
-        name="med",
-        title="CombMED, the median score",
-        kernel="comb_med",
-        points="scores",
-        formula="the median of the scores of the runs that have the document",
-        source=FOX_1993,
-        parameters=NORM,
-        aliases=("comb_med", "combmed"),
-        peers=(("ranx", "med"), ("trectools", "combos(strategy='med')")),
-    ),
-    MethodRecord(
-        name="sum",
-        title="CombSUM, the sum of scores",
-        kernel="weighted_sum",
-        points="scores",
-        formula="Σ x",
-        source=FOX_1993,
-        parameters=NORM,
-        aliases=("comb_sum", "combsum"),
-        peers=(("ranx", "sum"), ("trectools", "combos(strategy='sum')")),
-        absent="zero",
-        is_linear=True,
-    ),
-    MethodRecord(
-        name="anz",
-        title="CombANZ, the mean score of the runs that have the document",
-        kernel="comb_anz",
-        points="scores",
-        formula="Σ x / m, of the m runs that have the document",
-        source=FOX_1993,
-        parameters=NORM,
-        aliases=("comb_anz", "combanz"),
-        peers=(("ranx", "anz"), ("trectools", "combos(strategy='anz')")),
-    ),
-    MethodRecord(
-        name="mnz",
-        title="CombMNZ, the sum of scores times the number of runs",
-        kernel="comb_mnz",
-        points="scores",
-        formula="m · Σ x, of the m runs that have the document",
-        source=FOX_1993,
-        parameters=NORM,
-        aliases=("comb_mnz", "combmnz"),
-        peers=(("ranx", "mnz"), ("trectools", "combos(strategy='mnz')")),
-    ),
-    MethodRecord(
-        name="gmnz",
-        title="CombGMNZ, the sum of scores times a power of the number of runs",
-        kernel="comb_gmnz",
-        points="scores",
-        formula="m^gamma · Σ x, of the m runs that have the document",
+    _make_comb("mnz", "the sum of scores times the number of runs", "m · Σ x, of the m runs that have the document"),
+    _make_comb(
+        "gmnz",
+        "the sum of scores times a power of the number of runs",
+        "m^gamma · Σ x, of the m runs that have the document",
         source=LEE_1997,
         doi="10.1145/258525.258587",
         parameters=(GAMMA, *NORM),
-        aliases=("comb_gmnz", "combgmnz"),
         peers=(("ranx", "gmnz"),),
     ),
     MethodRecord(
@@ -140,41 +101,61 @@ SCORE_METHODS = (
         peers=(("ranx", "wmnz"),),
         is_weighted=True,
     ),
-    MethodRecord(
-        name="arithmetic_mean",
-        title="weighted mean of scores",
-        kernel="arithmetic_mean",
-        points="scores",
-        formula="Σ w · x / Σ w; absent documents count 0",
-        source=OPENSEARCH,
-        parameters=NORM,
-        peers=(("OpenSearch", "arithmetic_mean"),),
+    _make_mean(
+        "arithmetic_mean",
+        "weighted mean of scores",
+        "Σ w · x / Σ w; absent documents count 0",
         absent="zero",
-        is_weighted=True,
         is_linear=True,
     ),
-    MethodRecord(
-        name="geometric_mean",
-        title="weighted geometric mean of scores above 0",
-        kernel="geometric_mean",
-        points="scores",
-        formula="exp(Σ w · ln x / Σ w), of the scores above 0; 0 without any",
-        source=OPENSEARCH,
-        parameters=NORM,
-        peers=(("OpenSearch", "geometric_mean"),),
-        is_weighted=True,
+    _make_mean(
+        "geometric_mean",
+        "weighted geometric mean of scores above 0",
+        "exp(Σ w · ln x / Σ w), of the scores above 0; 0 without any",
     ),
-    MethodRecord(
-        name="harmonic_mean",
-        title="weighted harmonic mean of scores above 0",
-        kernel="harmonic_mean",
-        points="scores",
-        formula="Σ w / Σ (w / x), of the scores above 0; 0 without any",
-        source=OPENSEARCH,
-        parameters=NORM,
-        peers=(("OpenSearch", "harmonic_mean"),),
-        is_weighted=True,
+    _make_mean(
+        "harmonic_mean",
+        "weighted harmonic mean of scores above 0",
+        "Σ w / Σ (w / x), of the scores above 0; 0 without any",
     ),
+)
+ISR = MethodRecord(
+    name="isr",
+    title="inverse square rank",
+    kernel="comb_mnz",
+    points="isr",
+    formula="m · Σ 1 / rank², of the m runs that have the document",
+    source="A. Mourão, F. Martins and J. Magalhães, Multimodal medical information retrieval with unsupervised rank "
+    "fusion, Computerized Medical Imaging and Graphics 2015",
+    doi="10.1016/j.compmedimag.2014.05.006",
+    peers=(("ranx", "isr"),),
+)
+BORDA = MethodRecord(
+    name="borda",
+    title="Borda count",
+    kernel="weighted_sum",
+    points="borda",
+    formula="Σ (N − rank + 1), of N documents of the union; absent ones share the points that are left: "
+    "(N − n + 1) / 2",
+    source=ASLAM_2001,
+    doi="10.1145/383952.384007",
+    aliases=("borda_count",),
+    peers=(("ranx", "bordafuse"),),
+    absent="own",
+    is_linear=True,
+)
+CONDORCET = MethodRecord(
+    name="condorcet",
+    title="Condorcet fusion by the number of majorities",
+    kernel="condorcet",
+    points="ranks",
+    formula="1 + the number of documents that fewer runs rank above this one than below it + half the number of "
+    "draws; a run ranks its documents above those that it lacks",
+    source=MONTAGUE_2002,
+    doi="10.1145/584792.584881",
+    aliases=("condorcet_fuse",),
+    peers=(("ranx", "condorcet"),),
+    absent="own",
 )
 RANK_METHODS = (
     MethodRecord(
@@ -201,34 +182,21 @@ RANK_METHODS = (
         is_weighted=True,
         is_linear=True,
     ),
-    MethodRecord(
-        name="isr",
-        title="inverse square rank",
-        kernel="comb_mnz",
-        points="isr",
-        formula="m · Σ 1 / rank², of the m runs that have the document",
-        source=MOURAO_2015,
-        doi=ISR_DOI,
-        peers=(("ranx", "isr"),),
-    ),
-    MethodRecord(
+    ISR,
+    replace(
+        ISR,
         name="log_isr",
         title="inverse square rank with the logarithm of the number of runs",
         kernel="log_mnz",
-        points="isr",
         formula="ln(m) · Σ 1 / rank², of the m runs that have the document; 0 for a single run",
-        source=MOURAO_2015,
-        doi=ISR_DOI,
         peers=(("ranx", "log_isr"),),
     ),
-    MethodRecord(
+    replace(
+        ISR,
         name="logn_isr",
         title="inverse square rank with the logarithm of the number of runs plus a constant",
         kernel="log_mnz",
-        points="isr",
         formula="ln(m + sigma) · Σ 1 / rank², of the m runs that have the document",
-        source=MOURAO_2015,
-        doi=ISR_DOI,
         parameters=(Parameter("sigma", "float", 0.01, "the constant inside the logarithm", min=0, max=1),),
         peers=(("ranx", "logn_isr"),),
     ),
@@ -248,59 +216,24 @@ RANK_METHODS = (
         is_weighted=True,
         is_linear=True,
     ),
-    MethodRecord(
-        name="borda",
-        title="Borda count",
-        kernel="weighted_sum",
-        points="borda",
-        formula="Σ (N − rank + 1), of N documents of the union; absent ones share the points that are left: "
-        "(N − n + 1) / 2",
-        source=ASLAM_2001,
-        doi="10.1145/383952.384007",
-        aliases=("borda_count",),
-        peers=(("ranx", "bordafuse"),),
-        absent="own",
-        is_linear=True,
-    ),
-    MethodRecord(
+    BORDA,
+    replace(
+        BORDA,
         name="wborda",
         title="weighted Borda count",
-        kernel="weighted_sum",
-        points="borda",
-        formula="Σ w · (N − rank + 1), of N documents of the union; absent ones share the points that are left: "
-        "(N − n + 1) / 2",
-        source=ASLAM_2001,
-        doi="10.1145/383952.384007",
+        formula=BORDA.formula.replace("Σ ", "Σ w · ", 1),
         aliases=("weighted_borda", "weighted_bordafuse"),
         peers=(("ranx", "w_bordafuse"),),
-        absent="own",
         is_weighted=True,
-        is_linear=True,
     ),
-    MethodRecord(
-        name="condorcet",
-        title="Condorcet fusion by the number of majorities",
-        kernel="condorcet",
-        points="ranks",
-        formula="1 + the number of documents that fewer runs rank above this one than below it + half the number of "
-        "draws; a run ranks its documents above those that it lacks",
-        source=MONTAGUE_2002,
-        doi="10.1145/584792.584881",
-        aliases=("condorcet_fuse",),
-        peers=(("ranx", "condorcet"),),
-        absent="own",
-    ),
-    MethodRecord(
+    CONDORCET,
+    replace(
+        CONDORCET,
         name="wcondorcet",
         title="weighted Condorcet fusion by the number of majorities",
-        kernel="condorcet",
-        points="ranks",
         formula="as condorcet, with the weight of a run as its number of votes",
-        source=MONTAGUE_2002,
-        doi="10.1145/584792.584881",
         aliases=("weighted_condorcet",),
         peers=(("ranx", "w_condorcet"),),
-        absent="own",
         is_weighted=True,
     ),
 )

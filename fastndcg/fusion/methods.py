@@ -35,7 +35,7 @@ from fastndcg.fusion.normalization import (
     parse_norms,
     score_ranks,
 )
-from fastndcg.fusion.records import MethodRecord
+from fastndcg.fusion.records import MethodRecord, index_names
 from fastndcg.fusion.training import NO_RELEVANT, SEGFUSE_ENDS
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.parameters import check_parameter
@@ -44,11 +44,7 @@ from fastndcg.rankings.validation import Array, read_only
 
 Weights = Mapping[str, float] | Sequence[float] | None
 
-NAMES = {
-    text.lower(): record.name
-    for record in FUSION_METHODS.values()
-    for text in (*record.names_elsewhere, *record.aliases, record.name)
-}
+NAMES = index_names(FUSION_METHODS.values())
 MIXED_EXPONENT = 0.5
 SUMS_IN_FLOAT32 = ("weighted_sum", "arithmetic_mean", "geometric_mean", "harmonic_mean")  # have a kernel of their own
 

@@ -15,7 +15,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, UnknownFusionError, join_names, shorten, suggest_name
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.joined_runs import JoinedRuns
-from fastndcg.fusion.records import NORMALIZATIONS
+from fastndcg.fusion.records import NORMALIZATIONS, index_names
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.parsing import as_float, format_call, parse_call, split_list
 from fastndcg.rankings.validation import Array
@@ -24,11 +24,7 @@ NO_TABLES = np.zeros((1, 0))
 OWN = "own"  # points by the method's rule
 BOUND_MODES = ("apply", "clip", "ignore")
 BOUNDS = {"lower": 0.0, "upper": 1.0}  # with OpenSearch's defaults
-NAMES = {
-    text.lower(): record.name
-    for record in NORMALIZATIONS.values()
-    for text in (*record.names_elsewhere, *record.aliases, record.name)
-}
+NAMES = index_names(NORMALIZATIONS.values())
 PLAIN_NAME = re.compile(r"[\w.+/-](?:[\w.+/ -]*[\w.+/-])?")  # of a run, which needs no quotes in a text
 BRACKETS = {ord(character): f"\\u{ord(character):04x}" for character in "()[]{}@,"}
 

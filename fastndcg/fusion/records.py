@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fastndcg.metrics.families import Parameter
@@ -10,10 +11,6 @@ from fastndcg.metrics.families import Parameter
 FOX_1993 = "E. A. Fox and J. A. Shaw, Combination of multiple searches, TREC-2 1993"
 WU_2002 = "S. Wu and F. Crestani, Data fusion with estimated weights, CIKM 2002"
 LEE_1997 = "J. H. Lee, Analyses of multiple evidence combination, SIGIR 1997"
-MOURAO_2015 = (
-    "A. Mourão, F. Martins and J. Magalhães, Multimodal medical information retrieval with unsupervised rank fusion, "
-    "Computerized Medical Imaging and Graphics 2015"
-)
 ASLAM_2001 = "J. A. Aslam and M. Montague, Models for metasearch, SIGIR 2001"
 MONTAGUE_2002 = "M. Montague and J. A. Aslam, Condorcet fusion for improved retrieval, CIKM 2002"
 LILLIS_2010 = (
@@ -25,29 +22,42 @@ RENDA_2003 = "M. E. Renda and U. Straccia, Web metasearch: rank vs. score based 
 EQUAL = "where all are equal, the convention's `equal_scores`"
 
 
-@dataclass(frozen=True, slots=True)
-class MethodRecord:
-    """The description of one fusion method."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusionRecord:
+    """The description of a method or a normalisation."""
 
     name: str  # in texts
     title: str
-    kernel: str  # that combines the points of runs: see kernels/fusion/combine.py
-    points: str  # that a run gives to a document: 'scores', normalised, or by rank: see `fastndcg.fusion.methods`
+    kernel: str  # that combines points: see kernels/fusion/combine.py, or the normalisation in kernels/fusion/points.py
     formula: str
     source: str
+    aliases: tuple[str, ...] = ()  # other names that parse as this one
+    peers: tuple[tuple[str, str], ...] = ()  # other programs with their name of it
+
+    @property
+    def names_elsewhere(self) -> tuple[str, ...]:
+        """The names in `peers` that users may write, too."""
+        return tuple(name for _, name in self.peers if re.fullmatch(r"[\w-]+", name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalizationRecord(FusionRecord):
+    """The description of one normalisation of the scores of a run and query."""
+
+    reads_ranks: bool = False  # ranks take the place of scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodRecord(FusionRecord):
+    """The description of one fusion method."""
+
+    points: str  # that a run gives to a document: 'scores', normalised, or by rank: see `fastndcg.fusion.methods`
     doi: str = ""
     parameters: tuple[Parameter, ...] = ()
-    aliases: tuple[str, ...] = ()  # other names that parse as this method
-    peers: tuple[tuple[str, str], ...] = ()  # other programs with their name of the method
     absent: str = "skip"  # of a run that lacks a document: 'zero', 'skip' (no part) or 'own' (points by the rule)
     is_weighted: bool = False
     is_linear: bool = False  # a fused score is the weighted sum of the points, or their weighted mean
     needs_training: bool = False
-
-    @property
-    def names_elsewhere(self) -> tuple[str, ...]:
-        """The names in `peers` that users may write for this method."""
-        return tuple(name for _, name in self.peers if re.fullmatch(r"[\w-]+", name))
 
     @property
     def parameter_texts(self) -> tuple[str, ...]:
@@ -55,23 +65,13 @@ class MethodRecord:
         return tuple(p.name if p.default is None else f"{p.name}={p.default}" for p in self.parameters)
 
 
-@dataclass(frozen=True, slots=True)
-class NormalizationRecord:
-    """The description of one normalisation of the scores of a run and query. See `MethodRecord`."""
-
-    name: str
-    title: str
-    kernel: str  # the constant of kernels/fusion/points.py that selects the rule
-    formula: str
-    source: str
-    aliases: tuple[str, ...] = ()
-    peers: tuple[tuple[str, str], ...] = ()
-    reads_ranks: bool = False  # ranks take the place of scores
-
-    @property
-    def names_elsewhere(self) -> tuple[str, ...]:
-        """The names in `peers` that users may write for this normalisation."""
-        return tuple(name for _, name in self.peers if re.fullmatch(r"[\w-]+", name))
+def index_names(records: Iterable[FusionRecord]) -> dict[str, str]:
+    """Return the name of the record for each name in lower case that users may write."""
+    return {
+        text.lower(): record.name
+        for record in records
+        for text in (*record.names_elsewhere, *record.aliases, record.name)
+    }
 
 
 _NORMALIZATIONS = (
