@@ -46,7 +46,7 @@ Weights = Mapping[str, float] | Sequence[float] | None
 
 NAMES = index_names(FUSION_METHODS.values())
 MIXED_EXPONENT = 0.5
-SUMS_IN_FLOAT32 = ("weighted_sum", "arithmetic_mean", "geometric_mean", "harmonic_mean")  # have a kernel of their own
+SUMS_IN_FLOAT32 = ("weighted_sum", "arithmetic_mean", "geometric_mean", "harmonic_mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,14 +255,14 @@ class AppliedMethod(NamedTuple):
         """Return a function that writes the fused scores of the documents from a first one up to a stop."""
         if weights is None or self.has_weighted_points:
             weights = np.ones(len(points))
-        name = self.record.kernel
+        is_single = None
         if self.convention.precision != "float64":
             weights = weights.astype("f4").astype("f8")
-            name = f"{name}_single" if name in SUMS_IN_FLOAT32 else name
-        kernel = getattr(load_kernels("fusion.combine"), name)
+            is_single = True if self.record.kernel in SUMS_IN_FLOAT32 else None
+        kernel = getattr(load_kernels("fusion.combine"), self.record.kernel)
         factors = read_only(weights)
         number = self.number
-        return lambda first, stop: kernel(points, factors, number, first, stop, out)
+        return lambda first, stop: kernel(points, factors, number, is_single, first, stop, out)
 
     def round(self, fused: Array) -> Array:
         """Return fused scores as the convention's precision has them."""

@@ -4,6 +4,7 @@ Combine the points that runs give to a document to its fused score.
 points     (n_runs, n_documents) float64, NaN where a run does not count
 weights    (n_runs,) float64
 number     the parameter of the method, such as an exponent
+is_single  True to round each step to float32, of weighted sums and means. None for others, and for float64
 first, stop  the documents
 ranks      (n_runs, n_documents) int32, from 1, equal for documents of a tie group that share ranks, 0 where absent
 offsets    (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1]
@@ -14,6 +15,7 @@ import math
 
 import numpy as np
 
+from fastndcg.kernels.fusion.points import to_single
 from fastndcg.kernels.jit import inline, kernel
 
 
@@ -36,8 +38,16 @@ def add_points(points, weights, d):
     return total
 
 
+@inline
+def maybe_single(x, is_single):
+    """Return a number, rounded to float32 unless `is_single` is None."""
+    if is_single is None:
+        return x
+    return to_single(x)
+
+
 @kernel
-def comb_min(points, weights, number, first, stop, out):
+def comb_min(points, weights, number, is_single, first, stop, out):
     """Write the lowest points of each document."""
     for d in range(first, stop):
         low = np.inf
@@ -48,7 +58,7 @@ def comb_min(points, weights, number, first, stop, out):
 
 
 @kernel
-def comb_max(points, weights, number, first, stop, out):
+def comb_max(points, weights, number, is_single, first, stop, out):
     """Write the highest points of each document."""
     for d in range(first, stop):
         high = -np.inf
@@ -59,7 +69,7 @@ def comb_max(points, weights, number, first, stop, out):
 
 
 @kernel(allocates=True)
-def comb_med(points, weights, number, first, stop, out):
+def comb_med(points, weights, number, is_single, first, stop, out):
     """Write the median of each document's points, the mean of the middle two of an even number."""
     ordered = np.empty(points.shape[0])
     for d in range(first, stop):
@@ -76,35 +86,39 @@ def comb_med(points, weights, number, first, stop, out):
 
 
 @kernel
-def weighted_sum(points, weights, number, first, stop, out):
+def weighted_sum(points, weights, number, is_single, first, stop, out):
     """Write the weighted sum of each document's points."""
     for d in range(first, stop):
-        out[d] = add_points(points, weights, d)
+        total = 0.0
+        for r in range(points.shape[0]):
+            if not math.isnan(points[r, d]):
+                total = maybe_single(total + maybe_single(weights[r] * points[r, d], is_single), is_single)
+        out[d] = total
 
 
 @kernel
-def comb_anz(points, weights, number, first, stop, out):
+def comb_anz(points, weights, number, is_single, first, stop, out):
     """Write the mean of each document's points."""
     for d in range(first, stop):
         out[d] = add_points(points, weights, d) / count_runs(points, d)
 
 
 @kernel
-def comb_mnz(points, weights, number, first, stop, out):
+def comb_mnz(points, weights, number, is_single, first, stop, out):
     """Write the sum of each document's points times the number of runs."""
     for d in range(first, stop):
         out[d] = add_points(points, weights, d) * count_runs(points, d)
 
 
 @kernel
-def comb_gmnz(points, weights, number, first, stop, out):
+def comb_gmnz(points, weights, number, is_single, first, stop, out):
     """Write the weighted sum of each document's points times a power of the number of runs."""
     for d in range(first, stop):
         out[d] = add_points(points, weights, d) * count_runs(points, d) ** number
 
 
 @kernel
-def wmnz(points, weights, number, first, stop, out):
+def wmnz(points, weights, number, is_single, first, stop, out):
     """Write the sum of each document's points times the sum of the weights of its runs."""
     for d in range(first, stop):
         total = 0.0
@@ -117,105 +131,50 @@ def wmnz(points, weights, number, first, stop, out):
 
 
 @kernel
-def log_mnz(points, weights, number, first, stop, out):
+def log_mnz(points, weights, number, is_single, first, stop, out):
     """Write the sum of each document's points times the logarithm of the number of runs plus `number`."""
     for d in range(first, stop):
         out[d] = add_points(points, weights, d) * math.log(count_runs(points, d) + number)
 
 
 @kernel
-def arithmetic_mean(points, weights, number, first, stop, out):
+def arithmetic_mean(points, weights, number, is_single, first, stop, out):
     """Write the weighted mean of each document's points."""
     for d in range(first, stop):
         total = 0.0
         weight = 0.0
         for r in range(points.shape[0]):
             if not math.isnan(points[r, d]):
-                total += weights[r] * points[r, d]
-                weight += weights[r]
-        out[d] = total / weight if weight > 0.0 else 0.0
+                total = maybe_single(total + maybe_single(weights[r] * points[r, d], is_single), is_single)
+                weight = maybe_single(weight + weights[r], is_single)
+        out[d] = maybe_single(total / weight, is_single) if weight > 0.0 else 0.0
 
 
 @kernel
-def geometric_mean(points, weights, number, first, stop, out):
+def geometric_mean(points, weights, number, is_single, first, stop, out):
     """Write the weighted geometric mean of each document's points above 0."""
     for d in range(first, stop):
         total = 0.0
         weight = 0.0
         for r in range(points.shape[0]):
             if points[r, d] > 0.0:
-                total += weights[r] * math.log(points[r, d])
-                weight += weights[r]
-        out[d] = math.exp(total / weight) if weight > 0.0 else 0.0
+                total = maybe_single(total + weights[r] * math.log(points[r, d]), is_single)
+                weight = maybe_single(weight + weights[r], is_single)
+        mean = maybe_single(total / weight, is_single) if weight > 0.0 else 0.0
+        out[d] = maybe_single(math.exp(mean), is_single) if weight > 0.0 else 0.0
 
 
 @kernel
-def harmonic_mean(points, weights, number, first, stop, out):
+def harmonic_mean(points, weights, number, is_single, first, stop, out):
     """Write the weighted harmonic mean of each document's points above 0."""
     for d in range(first, stop):
         total = 0.0
         weight = 0.0
         for r in range(points.shape[0]):
             if points[r, d] > 0.0:
-                total += weights[r] / points[r, d]
-                weight += weights[r]
-        out[d] = weight / total if weight > 0.0 else 0.0
-
-
-@inline
-def to_single(x):
-    """Return a number rounded to float32."""
-    return np.float64(np.float32(x))
-
-
-@kernel
-def weighted_sum_single(points, weights, number, first, stop, out):
-    """Write the weighted sum of each document's points, with each product and each sum rounded to float32."""
-    for d in range(first, stop):
-        total = 0.0
-        for r in range(points.shape[0]):
-            if not math.isnan(points[r, d]):
-                total = to_single(total + to_single(weights[r] * points[r, d]))
-        out[d] = total
-
-
-@kernel
-def arithmetic_mean_single(points, weights, number, first, stop, out):
-    """Write the weighted mean of each document's points, with each step rounded to float32."""
-    for d in range(first, stop):
-        total = 0.0
-        weight = 0.0
-        for r in range(points.shape[0]):
-            if not math.isnan(points[r, d]):
-                total = to_single(total + to_single(weights[r] * points[r, d]))
-                weight = to_single(weight + weights[r])
-        out[d] = to_single(total / weight) if weight > 0.0 else 0.0
-
-
-@kernel
-def geometric_mean_single(points, weights, number, first, stop, out):
-    """Write the weighted geometric mean of each document's points above 0, with sums rounded to float32."""
-    for d in range(first, stop):
-        total = 0.0
-        weight = 0.0
-        for r in range(points.shape[0]):
-            if points[r, d] > 0.0:
-                total = to_single(total + weights[r] * math.log(points[r, d]))
-                weight = to_single(weight + weights[r])
-        out[d] = to_single(math.exp(to_single(total / weight))) if weight > 0.0 else 0.0
-
-
-@kernel
-def harmonic_mean_single(points, weights, number, first, stop, out):
-    """Write the weighted harmonic mean of each document's points above 0, with each step rounded to float32."""
-    for d in range(first, stop):
-        total = 0.0
-        weight = 0.0
-        for r in range(points.shape[0]):
-            if points[r, d] > 0.0:
-                total = to_single(total + to_single(weights[r] / points[r, d]))
-                weight = to_single(weight + weights[r])
-        out[d] = to_single(weight / total) if weight > 0.0 else 0.0
+                total = maybe_single(total + maybe_single(weights[r] / points[r, d], is_single), is_single)
+                weight = maybe_single(weight + weights[r], is_single)
+        out[d] = maybe_single(weight / total, is_single) if weight > 0.0 else 0.0
 
 
 @kernel

@@ -124,23 +124,20 @@ def compute_deviation(scores, r, start, stop, unit, mean, n):
 
 
 @inline
-def scale_scores(scores, r, start, stop, unit, shift, divisor, out):
-    """Write (x - shift) / divisor for each score x of a run."""
-    for d in range(start, stop):
-        out[r, d] = (scores[r, d] * unit - shift) / divisor
-
-
-@inline
 def to_single(x):
     """Return a number rounded to float32."""
     return np.float64(np.float32(x))
 
 
 @inline
-def scale_scores_single(scores, r, start, stop, shift, divisor, out):
-    """Write (x - shift) / divisor for each score x of a run, with each step rounded to float32."""
-    for d in range(start, stop):
-        out[r, d] = to_single(to_single(scores[r, d] - shift) / divisor)
+def scale_scores(scores, r, start, stop, unit, shift, divisor, is_single, out):
+    """Write (x - shift) / divisor for each score x of a run, with each step rounded to float32 if asked."""
+    if is_single:  # float32 has scores of no other unit
+        for d in range(start, stop):
+            out[r, d] = to_single(to_single(scores[r, d] - shift) / divisor)
+    else:
+        for d in range(start, stop):
+            out[r, d] = (scores[r, d] * unit - shift) / divisor
 
 
 @inline
@@ -295,13 +292,13 @@ def normalize(scores, offsets, kind, rules, first, stop, out):
                 set_all(scores, r, start, end, constant, out)
             elif has_bounds:
                 scale_within_bounds(scores, r, start, end, unit, low, high, rules, out)
-            elif rules.precision != DOUBLE and kind != NONE:
-                if kind != L2 or rules.precision == SINGLE_SUMS:
-                    divisor = to_single(divisor)
-                scale_scores_single(scores, r, start, end, to_single(shift), divisor, out)
             else:
-                scale_scores(scores, r, start, end, unit, shift, divisor, out)
-                if kind == Z_SCORE:  # a score equal to the mean ties with an absent document
+                is_single = rules.precision != DOUBLE and kind != NONE
+                if is_single:
+                    shift = to_single(shift)
+                    divisor = divisor if kind == L2 and rules.precision != SINGLE_SUMS else to_single(divisor)
+                scale_scores(scores, r, start, end, unit, shift, divisor, is_single, out)
+                if kind == Z_SCORE and not is_single:  # a score equal to the mean ties with an absent document
                     clear_rounding(r, start, end, n * EPSILON * max(abs(low), abs(high)) / divisor, out)
             if rules.lowest_score > 0.0 and kind in (MIN_MAX, MIN_MAX_INVERTED, Z_SCORE):
                 raise_lowest(r, start, end, 0.0, rules.lowest_score, out)
