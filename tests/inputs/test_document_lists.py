@@ -185,15 +185,28 @@ REPEATED_ROWS = [(0, (0, 1)), (3, (0, 8)), (3, (8, 9)), (11, (0, 9))]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("order", "group", "repeated"), pairs(["sorted", "mixed"], [7, 25, N_ROWS], REPEATED_ROWS))
-def test_parquet_raises_on_repeated_document(tmp_path, kind, order, group, repeated):
-    query, places = repeated
-    queries = FLAT_ROWS // N_EACH if order == "sorted" else FLAT_ROWS % (N_ROWS // N_EACH)
+@pytest.mark.parametrize(
+    ("order", "group", "ties", "repeated"),
+    pairs(["sorted", "mixed"], [1, 25, N_ROWS], ["id_ascending", "id_descending"], REPEATED_ROWS),
+)
+def test_rows_of_parquet_are_ordered_by_id_and_may_not_repeat(
+    tmp_path, kind, order, group, ties, repeated, monkeypatch
+):
+    monkeypatch.setattr(streams, "MOST_ROWS", 50)
+    queries = FLAT_ROWS // N_EACH if order == "sorted" else RNG.permutation(FLAT_ROWS // N_EACH)
     documents = np.empty(N_ROWS, "i8")
     documents[np.argsort(queries, kind="stable")] = FLAT_DOCUMENTS
+    path, table = tmp_path / "rows.parquet", table_of(queries, KINDS[kind](documents))
+    pq.write_table(table, path, row_group_size=group)
+    given = {"metrics": "ndcg@3,rr", "convention": f"default(ties={ties})"}
+    expected = fn.evaluate(table, **given)
+    for memory in (None, "9kB"):
+        assert fn.evaluate(path, **given, memory=memory).to_dict() == expected.to_dict()
+    np.testing.assert_allclose(fn.reference.evaluate(path, **given).values, expected.values, rtol=1e-14)
+
+    query, places = repeated
     first, second = np.flatnonzero(queries == query)[list(places)].tolist()
     documents[second] = documents[first]
-    path = tmp_path / "rows.parquet"
     table = table_of(queries, KINDS[kind](documents))
     pq.write_table(table, path, row_group_size=group)
     message = (
@@ -203,26 +216,4 @@ def test_parquet_raises_on_repeated_document(tmp_path, kind, order, group, repea
     )
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
         fn.evaluate(path, metrics="rr")
-    told_apart = fn.evaluate(path, metrics="rr", columns={"document": "row"})
-    assert len(told_apart) == N_ROWS // N_EACH
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("order", "group", "ties"), pairs(["sorted", "mixed"], [1, 33], ["id_ascending", "id_descending"])
-)
-def test_ties_by_id_in_rows(tmp_path, kind, order, group, ties, monkeypatch):
-    monkeypatch.setattr(streams, "MOST_ROWS", 50)
-    queries = FLAT_ROWS // N_EACH if order == "sorted" else RNG.permutation(FLAT_ROWS // N_EACH)
-    documents = np.empty(N_ROWS, "i8")
-    documents[np.argsort(queries, kind="stable")] = FLAT_DOCUMENTS
-    table = table_of(queries, KINDS[kind](documents))
-    path = tmp_path / "rows.parquet"
-    pq.write_table(table, path, row_group_size=group)
-    convention = f"default(ties={ties})"
-    expected = fn.evaluate(table, metrics="ndcg@3,rr", convention=convention)
-    for memory in (None, "9kB"):
-        result = fn.evaluate(path, metrics="ndcg@3,rr", convention=convention, memory=memory)
-        assert result.to_dict() == expected.to_dict()
-    reference = fn.reference.evaluate(path, metrics="ndcg@3,rr", convention=convention)
-    np.testing.assert_allclose(reference.values, expected.values, rtol=1e-14)
+    assert len(fn.evaluate(path, metrics="rr", columns={"document": "row"})) == N_ROWS // N_EACH

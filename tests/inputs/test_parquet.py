@@ -57,22 +57,22 @@ def firsts(ids):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("group", "memory"), [(10**6, None), (100, "64kB"), (7, 9000)])
-def test_rows_in_order(tmp_path, kind, group, memory, monkeypatch):
+@pytest.mark.parametrize(
+    ("order", "group", "memory"),
+    [
+        ("sorted", 10**6, None),
+        ("sorted", 100, "64kB"),
+        ("sorted", 7, 9000),
+        ("mixed", 333, None),
+        ("mixed", 333, "100kB"),
+    ],
+)
+def test_rows_in_any_order(tmp_path, kind, order, group, memory, monkeypatch):
     monkeypatch.setattr(streams, "MOST_ROWS", 500)
-    ids = KINDS[kind](QUERIES)
-    path = tmp_path / "rows.parquet"
-    pq.write_table(table_of(ids), path, row_group_size=group)
-    assert_equal(fn.evaluate(path, None, METRICS, memory=memory), EXPECTED, firsts(ids))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("memory", [None, "100kB"])
-def test_rows_in_any_order(tmp_path, kind, memory):
-    ids = KINDS[kind](QUERIES[SHUFFLED])
-    path = tmp_path / "rows.parquet"
-    pq.write_table(table_of(ids, SHUFFLED), path, row_group_size=333)
-    assert_equal(fn.evaluate(path, metrics=METRICS, memory=memory), UNSORTED, firsts(ids))
+    rows, expected = (np.arange(N), EXPECTED) if order == "sorted" else (SHUFFLED, UNSORTED)
+    ids, path = KINDS[kind](QUERIES[rows]), tmp_path / "rows.parquet"
+    pq.write_table(table_of(ids, rows), path, row_group_size=group)
+    assert_equal(fn.evaluate(path, None, METRICS, memory=memory), expected, firsts(ids))
 
 
 def test_order_that_breaks_late(tmp_path):
