@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fastndcg.runtime import compilation
+from fastndcg.runtime.progress import is_quiet
+from fastndcg.runtime.progress import say as write_line
 
 
 class Warmup(NamedTuple):
@@ -44,7 +45,7 @@ def warmup(*, progress: Callable[[str], None] | None = None) -> Warmup:
     from fastndcg.kernels.signatures import BuildError
 
     started = time.perf_counter()
-    say = progress or (lambda line: None if compilation.is_quiet() else compilation.say(line))
+    say = progress or (lambda line: None if is_quiet() else write_line(line))
     found = machine_code.libraries()
     if found and found[0].level is not None:
         folder = str(found[0].path)

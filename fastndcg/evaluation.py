@@ -48,8 +48,8 @@ from fastndcg.rankings.known_ranks import CountedRankings
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
-from fastndcg.runtime.compilation import without_progress
 from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.progress import without_progress
 from fastndcg.runtime.threads import check_threads
 
 HASHABLE = (str, Metric, tuple)  # forms of metrics that can be read twice

@@ -39,8 +39,7 @@ from fastndcg.rankings.score_rows import ScoreRowRankings
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.results.pairs import PairResults, check_pairs
 from fastndcg.results.results import Results
-from fastndcg.runtime.compilation import without_progress
-from fastndcg.runtime.progress import track
+from fastndcg.runtime.progress import track, without_progress
 from fastndcg.runtime.threads import check_threads, run_all
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import SpanOverlap
-from fastndcg.engine.discounts import make_discounts
+from fastndcg.engine.chunk import make_discounts
 from fastndcg.engine.plan import describe_kernel
 from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.errors import InvalidInputError, shorten

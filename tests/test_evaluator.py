@@ -10,7 +10,7 @@ import strategies
 from strategies import compilations
 
 import fastndcg as fn
-from fastndcg.engine import discounts, spans
+from fastndcg.engine import chunk, spans
 from fastndcg.engine import run as engine
 from fastndcg.kernels.jit import IS_JIT_OFF
 
@@ -218,8 +218,8 @@ def test_small_calls_take_turns_with_their_memory():
 
 @pytest.mark.skipif(IS_JIT_OFF, reason="kernels are functions of Python then")
 def test_discounts_of_metrics_and_conventions_in_turns_do_not_grow(monkeypatch):
-    monkeypatch.setattr(discounts, "_cache", {})  # other tests may have requested more
+    monkeypatch.setattr(chunk, "_cache", {})  # other tests may have requested more
     asked = ["dcg(discount=1/r)", "dcg(discount=log2)"]
     for discount in ("log2", "1/r") * 30:
         fn.evaluate([[1, 0]], [[2, 1]], asked, convention=fn.conventions["default"].replace(discount=discount))
-    assert max(len(cached.values) for cached in discounts._cache.values()) < 1 << 20
+    assert max(len(cached.values) for cached in chunk._cache.values()) < 1 << 20

@@ -19,8 +19,7 @@ from strategies import examples
 
 import fastndcg as fn
 from fastndcg.results import exact_sum
-from fastndcg.results.exact_sum import ExactSum
-from fastndcg.results.partial import PartialSums, add_up_columns
+from fastndcg.results.exact_sum import ExactSum, PartialSums, add_up_columns
 
 METRICS = "ndcg@10,map,rr"
 RANDOM = np.random.default_rng(11)

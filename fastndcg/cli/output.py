@@ -13,8 +13,8 @@ from typing import Any
 
 from fastndcg.errors import InvalidInputError
 from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown
+from fastndcg.exports.files import write_whole
 from fastndcg.results.text_table import text_table
-from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import MOST_NOTED, csv_row, show_name
 from fastndcg.runtime.optional_packages import optional_import
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fastndcg.errors import MissingPackageError
-from fastndcg.runtime.compilation import is_progress_off, without_progress
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.progress import is_progress_off, without_progress
 
 DEFAULT_COLUMNS = 80  # for terminals that report a width of 0
 

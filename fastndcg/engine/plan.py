@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.engine.apply import keeps_rankings
-from fastndcg.engine.chunk import ChunkPlan
-from fastndcg.engine.discounts import Discounts, make_discounts
+from fastndcg.engine.chunk import ChunkPlan, Discounts, make_discounts
 from fastndcg.engine.kernel_inputs.registry import Kernel, MetricTask
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import find_call, find_kernel

@@ -10,8 +10,7 @@ import numpy as np
 
 from fastndcg.engine import spans
 from fastndcg.engine.apply import apply_convention, check_labels, check_stops
-from fastndcg.engine.chunk import Chunk, ChunkLabels, EvaluationContext, Recording
-from fastndcg.engine.discounts import Discounts, make_discounts
+from fastndcg.engine.chunk import Chunk, ChunkLabels, Discounts, EvaluationContext, Recording, make_discounts
 from fastndcg.engine.kernel_inputs.registry import MetricTask
 from fastndcg.engine.kernel_inputs.relevance import count_relevant
 from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, Plan, find_undefined_policy, lift_bounds, make_plan

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, MissingPackageError, shorten
-from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
 
@@ -40,6 +39,31 @@ def write_compressed(path: FilePath, pieces: Iterable[bytes]) -> None:
     """
     check_file_path(path)
     write_whole(path, _compress(find_compression(path), pieces))
+
+
+def write_whole(path: FilePath, pieces: Iterable[bytes]) -> None:
+    """
+    Write a temporary file and move it to its place when it is complete.
+
+    An error leaves the old file unchanged. If the path is a link, its target is replaced. Devices and pipes are
+    written directly.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            file.writelines(pieces)
+        return
+    unfinished = target.with_name(f".fastndcg-{os.urandom(6).hex()}")
+    try:
+        with unfinished.open("xb") as file:
+            file.writelines(pieces)
+        if target.exists():
+            import shutil
+
+            shutil.copymode(target, unfinished)
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def check_file_path(path: Any) -> None:

@@ -28,9 +28,9 @@ from fastndcg.inputs.table_sources import WHOLE, TableSource, convert_arrow_erro
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels
-from fastndcg.runtime.compilation import is_watched
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.progress import is_watched
 
 LEAST_MEMORY = 1 << 26  # bytes that DuckDB sorts with
 PREFIX = "fastndcg-"

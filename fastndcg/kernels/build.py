@@ -46,7 +46,7 @@ from fastndcg.kernels.signatures import (
     load_kernel,
     read_signatures,
 )
-from fastndcg.runtime import compilation
+from fastndcg.runtime import progress
 from fastndcg.runtime.kernel_cache import DAY, UNUSED_DAYS, StateFolder
 
 Cost = tuple[float, Signature]  # seconds of processor time
@@ -193,7 +193,7 @@ def compile_in_cache() -> str | None:
     """Compile all signatures with Numba, which caches each by itself. Return the folder, None if there is none."""
     from fastndcg.kernels import compiler, native_object
 
-    compilation.skip_announcement()
+    progress.skip_announcement()
     for signature in read_signatures():
         kernel = load_kernel(signature)
         kernel.numba_function.compile(native_object.parse_types(signature.arguments, kernel))

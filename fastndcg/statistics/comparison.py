@@ -13,6 +13,7 @@ import numpy as np
 from fastndcg.choices import PlotKind
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
 from fastndcg.exports.exportable import PrintedTable
+from fastndcg.exports.files import write_whole
 from fastndcg.inputs.messages import Options
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
@@ -21,7 +22,6 @@ from fastndcg.results.notes import notes_on_systems
 from fastndcg.results.per_query import keep_known, read_query_texts
 from fastndcg.results.results import Results
 from fastndcg.results.text_table import Printable
-from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 from fastndcg.statistics.alignment import AlignedValues

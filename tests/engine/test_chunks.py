@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastndcg as fn
-from fastndcg.engine import discounts, spans
+from fastndcg.engine import chunk, spans
 from fastndcg.engine.run import make_chunks
 
 
@@ -59,8 +59,8 @@ def test_threads_share_what_is_left(monkeypatch, n_documents, threads, expected)
 
 
 def test_discounts_of_few_ranks_are_few_after_a_query_of_many():
-    many = discounts.make_discounts("log2", 10**6)
-    few = discounts.make_discounts("log2", 10)
+    many = chunk.make_discounts("log2", 10**6)
+    few = chunk.make_discounts("log2", 10)
     assert len(many.values) > 10**6
     assert len(few.values) == 1025
     assert few.sums.tobytes() == many.sums[:1025].tobytes()
@@ -69,7 +69,7 @@ def test_discounts_of_few_ranks_are_few_after_a_query_of_many():
 @pytest.mark.parametrize("discount", ["log2", "1/r", 0.8, (5.0, 3.0, 0.1)])
 def test_running_sums_are_exact(discount):
     """Two numbers give the sum of the first ranks, or RBP's of the ranks behind them, to twice the digits of one."""
-    values, sums, rests, _ = discounts.make_discounts(discount, 3000)
+    values, sums, rests, _ = chunk.make_discounts(discount, 3000)
     for r in (0, 1, 2, 10, 999, len(values) - 1):
         behind = isinstance(discount, float)
         exact = -math.fsum(values[r + 1 :]) if behind else math.fsum(values[: r + 1])
@@ -80,7 +80,7 @@ def test_running_sums_are_exact(discount):
 def test_discounts_beyond_float64_do_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sums, _ = discounts.add_up(np.array([0.0, 1e308, 1e308]))
+        sums, _ = chunk.add_up(np.array([0.0, 1e308, 1e308]))
     assert sums.tolist() == [0.0, 1e308, math.inf]
 
 

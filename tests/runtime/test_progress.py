@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.runtime import compilation, progress
+from fastndcg.runtime import progress
 from fastndcg.runtime.threads import run_all
 
 pytest.importorskip("tqdm", reason="bars are tqdm's")
@@ -32,8 +32,7 @@ def terminal(monkeypatch):
     """Return a terminal in the place of stderr, on which bars appear at once."""
     stream = Terminal()
     fake = SimpleNamespace(stderr=stream, is_finalizing=sys.is_finalizing)  # pytest replaces sys.stderr before a test
-    for module in (progress, compilation):
-        monkeypatch.setattr(module, "sys", fake)
+    monkeypatch.setattr(progress, "sys", fake)
     monkeypatch.setattr(progress, "DELAY", 0.0)
     for name in ("FASTNDCG_PROGRESS", "FASTNDCG_QUIET"):
         monkeypatch.delenv(name, raising=False)

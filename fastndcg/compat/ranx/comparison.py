@@ -17,10 +17,10 @@ from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
 from fastndcg.compat.ranx.evaluation import evaluate
 from fastndcg.compat.ranx.metric_names import CONVENTION, parse_metric
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
+from fastndcg.exports.files import write_whole
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.results.text_table import align_columns
-from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import latex, show_name
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.runtime.pickling import Picklable

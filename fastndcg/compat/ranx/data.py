@@ -20,11 +20,11 @@ from fastndcg.choices import RanxQrelsKind, RanxRunKind
 from fastndcg.compat.common import list_rows
 from fastndcg.compat.dict_qrels import DictQrels, Judged
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.exports.files import write_whole
 from fastndcg.inputs.formats import read_qrels, read_run, read_run_tag
 from fastndcg.inputs.table import Qrels as ReadQrels
 from fastndcg.inputs.table import Run as ReadRun
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.runtime.pickling import Picklable

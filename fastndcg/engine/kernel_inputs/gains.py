@@ -8,8 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fastndcg.engine.apply import check_finite, check_stops, check_sums, check_unit_gains, find_highest_stop
-from fastndcg.engine.chunk import Chunk
-from fastndcg.engine.discounts import Discounts, make_discounts
+from fastndcg.engine.chunk import Chunk, Discounts, make_discounts
 from fastndcg.engine.kernel_inputs.registry import (
     Call,
     KernelInput,

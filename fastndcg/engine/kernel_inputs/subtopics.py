@@ -6,8 +6,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from fastndcg.engine.chunk import Chunk
-from fastndcg.engine.discounts import make_discounts
+from fastndcg.engine.chunk import Chunk, make_discounts
 from fastndcg.engine.kernel_inputs.registry import KernelInput, MetricTask, kernel_input, register_input
 from fastndcg.engine.scratch import F8, I4, I8
 from fastndcg.errors import Choice, InvalidInputError

@@ -13,6 +13,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
 from fastndcg.exports.exportable import PrintedTable
+from fastndcg.exports.files import write_whole
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import FusedRun, fuse
 from fastndcg.fusion.inputs import are_pairs, pair_names
@@ -23,7 +24,6 @@ from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.results.text_table import Printable
-from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.runtime.pickling import Picklable

@@ -24,7 +24,7 @@ from fastndcg.integrations.spark.columns import SIDE, Scored, say
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
-from fastndcg.results.partial import PartialSums
+from fastndcg.results.exact_sum import PartialSums
 from fastndcg.results.results import Results
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.runtime.threads import check_threads
