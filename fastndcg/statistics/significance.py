@@ -122,14 +122,14 @@ def count_extreme(replicates: Array, observed: float, alternative: str, rounding
 
 def _enumerate_signs(differences: Array, alternative: str, rounding: float) -> float:
     """Return the exact p-value over all signs of the differences."""
-    from fastndcg.kernels.statistics import permute
+    from fastndcg.kernels.statistics import resampling
 
     if not len(differences):
         return 1.0
     if alternative == "less":
         differences = -differences
     counts = np.zeros(2, "i8")
-    permute.count_extreme(differences, float(differences.sum()), rounding, np.empty(len(differences)), counts)
+    resampling.count_extreme(differences, float(differences.sum()), rounding, np.empty(len(differences)), counts)
     return float(counts[1 if alternative == "two-sided" else 0]) / 2.0 ** len(differences)
 
 
