@@ -94,12 +94,8 @@ def ndcg(labels, scores, k=MAX_RANK):
 
     Parameters
     ----------
-    labels : (n_documents,) array of bool, int or float
-        Graded judgments from 0 to 2**53, 0 for not relevant.
-    scores : (n_documents,) array of float or int
-        What the system predicts, higher is better. Whole numbers up to 2**53.
-    k : int, optional
-        How many ranks count, 1 or more. By default all.
+    labels, scores, k
+        See `dcg`.
 
     Returns
     -------
@@ -128,12 +124,8 @@ def average_precision(labels, scores, k=MAX_RANK, rel=1.0):
 
     Parameters
     ----------
-    labels : (n_documents,) array of bool, int or float
-        Graded judgments from 0 to 2**53, 0 for not relevant.
-    scores : (n_documents,) array of float or int
-        What the system predicts, higher is better. Whole numbers up to 2**53.
-    k : int, optional
-        How many ranks count, 1 or more. By default all.
+    labels, scores, k
+        See `dcg`.
     rel : float, default 1
         The lowest relevant label, above 0.
 
@@ -163,12 +155,8 @@ def reciprocal_rank(labels, scores, k=MAX_RANK, rel=1.0):
 
     Parameters
     ----------
-    labels : (n_documents,) array of bool, int or float
-        Graded judgments from 0 to 2**53, 0 for not relevant.
-    scores : (n_documents,) array of float or int
-        What the system predicts, higher is better. Whole numbers up to 2**53.
-    k : int, optional
-        How many ranks count, 1 or more. By default all.
+    labels, scores, k
+        See `dcg`.
     rel : float, default 1
         The lowest relevant label, above 0.
 
