@@ -12,6 +12,7 @@ import numpy as np
 
 from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth
 from fastndcg.engine import run as engine
+from fastndcg.engine.judged_shares import measure_judged
 from fastndcg.engine.plan import Plan, make_plan
 from fastndcg.engine.run import EvaluationOutput, EvaluatorCache
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
@@ -491,7 +492,7 @@ def evaluate_prepared(
         output = run_partitions(joined, request.metrics, convention, options.threads, denominators)
         return make_results(output, request)
     if isinstance(joined, Rankings):
-        joined = Joined(joined)
+        joined = Joined(joined, has_unjudged=joined.judged is not None and not joined.judged.all())
     elif joined.rankings.has_repeats:
         refuse_repeats((*request.metrics, *denominators))
     if isinstance(truth, Qrels) and truth.has_alternatives:
@@ -503,6 +504,10 @@ def evaluate_prepared(
         threads=options.threads, cache=cache, out=None if denominators else out,
     )  # fmt: skip
     results = make_results(output, request, joined)
+    if joined.has_unjudged:
+        results.judged = measure_judged(
+            joined.rankings, request.metrics, convention, undefined=joined.unjudged_queries, threads=options.threads
+        )
     if denominators and out is not None:
         out[:] = results.values.T
         results.values = out.T
@@ -521,7 +526,7 @@ def make_results(output: EvaluationOutput, request: Request, joined: Joined | No
     results = Results(
         output.values[:, :n_metrics] if request.denominators else output.values, request.metrics, query_ids,
         request.convention, n_tied=output.n_tied, n_missing_in_run=counts[0], n_missing_in_qrels=counts[1],
-        notes=notes,
+        notes=notes, judged=None if joined is None else {},
     )  # fmt: skip
     if request.denominators:
         put_weights(results, output.values, request)

@@ -17,6 +17,7 @@ import numpy as np
 
 from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
 from fastndcg.engine.apply import apply_convention
+from fastndcg.engine.judged_shares import measure_judged
 from fastndcg.engine.plan import LOWEST_RELEVANT, find_gains, find_rel, find_undefined_policy
 from fastndcg.engine.relevant_ranks import rank_relevant
 from fastndcg.engine.run import run
@@ -123,6 +124,7 @@ def _evaluate(truth: Any, predictions: Any, request: Request, options: Options, 
     find_common_rel(request.metrics, own_convention)  # raises before a model scores anything
     task = PairTask(request, own_convention, rows, competitors)
     joined = join_system(prepared, predictions, request, options.without_cuts())
+    judged: dict[str, float] | None = None
     if isinstance(joined, RankingPartitions):
         output = run_partitions(joined, task, options.threads)
         query_ids, counts, notes = joined.query_ids, (0, 0), tuple(joined.notes())
@@ -131,11 +133,18 @@ def _evaluate(truth: Any, predictions: Any, request: Request, options: Options, 
         output = run_pairs(whole.rankings, task, options.threads)
         query_ids, counts = whole.rankings.query_ids, (whole.n_missing_in_run, whole.n_missing_in_qrels)
         notes = note_confused(whole.rankings) + whole.notes
+        judged = {}
+        if whole.has_unjudged:
+            judged = measure_judged(
+                whole.rankings, request.metrics, own_convention, undefined=whole.unjudged_queries,
+                threads=options.threads,
+            )  # fmt: skip
     common: Any = {
         "n_tied": output.n_tied,
         "n_missing_in_run": counts[0],
         "n_missing_in_qrels": counts[1],
         "notes": notes,
+        "judged": judged,
     }
     values = output.values[:, : len(request.metrics)]
     if output.document_ids is None:

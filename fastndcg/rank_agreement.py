@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from fastndcg.choices import FusedDuplicateChoice
 from fastndcg.engine.plan import KernelCall, describe_kernel
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import I4, I8, Scratch
 from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.inputs.dispatch import PairedRankings, read_pairs
+from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.messages import Options
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
@@ -31,6 +33,7 @@ def agreement(
     offsets: Any = None,
     groups: Any = None,
     query_ids: Any = None,
+    duplicates: FusedDuplicateChoice | None = None,
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
 ) -> Agreement:
@@ -46,7 +49,12 @@ def agreement(
         Scores, higher is better: two arrays of the same shape, or two runs, which are joined on their ids.
     metrics : str, Metric, or iterable of them
         Such as "tau_b" or ``["tau_ap", "rbo(p=0.9)@100"]``. ``fastndcg metrics`` lists them.
-    offsets, groups, query_ids, columns, threads
+    offsets, groups, query_ids
+        See `evaluate`.
+    duplicates : {'raise', 'first', 'best', 'sum'}, optional
+        What to do with a document that a query of a run has again. See `evaluate`. Later documents move up. Of equal
+        scores the earlier row is first.
+    columns, threads
         See `evaluate`.
 
     Returns
@@ -72,7 +80,10 @@ def agreement(
     """
     parsed = parse_metrics(metrics, "agreement")
     n_threads = check_threads(threads)
-    pairs = read_pairs(first, second, Options(offsets, groups, query_ids, columns, None, threads))
+    options = Options(
+        offsets, groups, query_ids, columns, threads=threads, duplicates=make_closed_duplicates(duplicates)
+    )
+    pairs = read_pairs(first, second, options)
     output = evaluate_pairs_of_rankings(pairs, parsed, n_threads)
     return Agreement(output.values, parsed, pairs.query_ids, n_tied=output.n_tied, notes=pairs.notes)
 

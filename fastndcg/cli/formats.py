@@ -13,7 +13,7 @@ from fastndcg.cli.output import render
 from fastndcg.errors import printable
 from fastndcg.exports.exportable import PrintedTable, dump_json
 from fastndcg.metrics.metric import Metric, TrecLine
-from fastndcg.results.notes import notes_on_systems
+from fastndcg.results.notes import describe_judged, notes_on_systems
 from fastndcg.runtime.escapes import MOST_NOTED, csv_row, show_name
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def _list_runs(reports: Sequence[Report]) -> PrintedTable:
             choice = results.convention.missing_in_qrels
             n_missing = results.n_missing_in_qrels
             notes.append(f"{show_name(name)}: queries of the run missing in the qrels: {n_missing} ({choice})")
+    notes += describe_judged([report.results.judged for report in reports], first.metrics, first.convention)
     return PrintedTable(rows, [column == 0 for column in range(len(rows[0]))], notes)
 
 

@@ -211,6 +211,7 @@ def _tune(arguments: argparse.Namespace) -> tuple[TunedFusion, Any]:
         depth=arguments.depth,
         absent=arguments.absent,
         fusion_convention=arguments.fusion_convention,
+        duplicates=arguments.duplicates,
         convention=arguments.convention,
         threads=arguments.threads,
     )

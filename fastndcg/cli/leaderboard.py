@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
             begin_step("ranking")
             board = leaderboard(
                 {"queries": qrels}, systems, metric, convention=arguments.convention, threads=arguments.threads,
-                **settings,
+                **files.list_duplicates(arguments), **settings,
             )  # fmt: skip
         else:
             board = leaderboard(read_table(arguments.qrels), metric=metric, **settings)

@@ -15,7 +15,7 @@ from fastndcg.fusion.inputs import read_runs
 from fastndcg.fusion.joined_runs import FusedCounts, JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, Weights, apply_method, check_absent, read_weights
 from fastndcg.fusion.training import train_method
-from fastndcg.inputs.duplicates import FUSED_CHOICES, make_duplicates
+from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.ids import Groups
 from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.table import Rows, Run
@@ -99,10 +99,7 @@ def fuse(
     if depth is not None:
         check_whole_number(depth, "depth", 1)
     n_threads = check_threads(threads)
-    ranks = "closed" if duplicates in ("first", "best") else None
-    options = Options(
-        columns=columns, threads=threads, duplicates=make_duplicates(duplicates, ranks, choices=FUSED_CHOICES)
-    )
+    options = Options(columns=columns, threads=threads, duplicates=make_closed_duplicates(duplicates))
     systems = read_runs(runs, options)
     factors = read_weights(weights, systems.names, parsed)
     tables = _learn_tables(train, parsed, systems.names, convention, options)

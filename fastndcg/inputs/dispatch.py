@@ -671,6 +671,7 @@ def read_pairs(first: Any, second: Any, options: Options) -> PairedRankings:
         return _read_runs(first, second, options)
     if options.columns is not None:
         raise InvalidInputError("`columns` can only be used when `first` is a data frame. Leave it out")
+    options.check_no_duplicates("`first` and `second` are arrays of scores")
     return _read_arrays(first, second, options)
 
 
@@ -689,6 +690,8 @@ def _read_runs(first: Any, second: Any, options: Options) -> PairedRankings:
     options.check_no_cuts()
     runs = [read_run_form(ranking, name, options) for name, ranking in zip(NAMES, (first, second), strict=True)]
     refuse_unknown(options.columns, {name: run.source.columns for name, run in zip(NAMES, runs, strict=True)})
+    if options.duplicates is not None:
+        runs = [options.duplicates.apply(run) for run in runs]
     for run in runs:
         run.refuse(np.isnan(run.values), "not be NaN", "Leave the document out")
     joined = join_runs(runs[0], runs[1], options.threads)
@@ -698,4 +701,5 @@ def _read_runs(first: Any, second: Any, options: Options) -> PairedRankings:
         for name, n in zip(NAMES, n_skipped, strict=True)
         if n
     ]
+    notes += [f"{name} ranking: {note}" for name, run in zip(NAMES, runs, strict=True) for note in run.source.notes]
     return PairedRankings(*joined, tuple(notes))

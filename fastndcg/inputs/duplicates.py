@@ -146,6 +146,11 @@ def make_duplicates(
     return Duplicates(duplicates, "closed" if duplicates == "sum" else "kept")
 
 
+def make_closed_duplicates(duplicates: Any) -> Duplicates | None:
+    """Return the argument `duplicates` of functions that take lists of different documents, without empty ranks."""
+    return make_duplicates(duplicates, "closed" if duplicates in ("first", "best") else None, choices=FUSED_CHOICES)
+
+
 class _Rows:
     """The rows of a run: to which document of which query they belong, and how they rank."""
 
@@ -340,7 +345,11 @@ class Parents(Picklable):
         return Parents(_Table(_pair(frame.read_ids("document").names().tolist(), parents.names().tolist())))
 
     def map_run(self, run: Run) -> tuple[RepeatedRun, int, int]:
-        """Return a run of documents, in which each chunk has a row, and the numbers of chunks and documents."""
+        """
+        Return a run of documents, in which each chunk has a row, and the numbers of its chunks and documents.
+
+        A chunk or document that several queries retrieve counts in each.
+        """
         chunks, codes = _list_ids(run.documents)
         parents = self._find(chunks)
         documents = [chunk if parent is None else parent for chunk, parent in zip(chunks, parents, strict=True)]
@@ -356,10 +365,14 @@ class Parents(Picklable):
                     f"`parents` must tell chunks from documents, but {run.describe(row)} is a chunk of "
                     f"{shorten(parent)} and the document of others. Give them different ids"
                 )
+        numbers = {document: number for number, document in enumerate(dict.fromkeys(documents))}
+        own = np.array([numbers[document] for document in documents], "i8")[codes]
+        queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
+        n_documents = len(np.unique(queries * len(numbers) + own))
         column = _make_column(documents).take(codes)
         rows = Rows(run.queries, Groups(run.offsets, None, run.offsets[:-1]), column, run.values)
         mapped = RepeatedRun.of(rows, run.source.select(run.input_row(np.arange(len(run)))))
-        return mapped, len(chunks), len(set(documents))
+        return mapped, len(run), n_documents
 
     def map_qrels(self, qrels: Qrels, run: Run) -> Qrels:
         """

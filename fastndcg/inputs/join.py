@@ -34,13 +34,27 @@ TWO_RUNS = ("first run", "second run")
 
 
 class Joined(NamedTuple):
-    """Rankings of the evaluated queries, which of them have no judgments, how many each side lacks, and notes."""
+    """
+    Rankings of the evaluated queries, and what joining them found.
+
+    Attributes
+    ----------
+    rankings : Rankings
+    unjudged_queries : (n_queries,) bool array, optional
+        Queries without judgments.
+    n_missing_in_run, n_missing_in_qrels : int
+        The number of queries that each side lacks.
+    notes : tuple of str
+    has_unjudged : bool
+        True if a ranked document has no judgment. A place that a dropped duplicate leaves empty is no document.
+    """
 
     rankings: Rankings
-    unjudged_queries: Array | None = None  # (n_queries,) bool
+    unjudged_queries: Array | None = None
     n_missing_in_run: int = 0
     n_missing_in_qrels: int = 0
     notes: tuple[str, ...] = ()
+    has_unjudged: bool = False
 
 
 class JoinedRuns(NamedTuple):
@@ -82,9 +96,10 @@ def join(
     pairs[: len(judged), 0] = judged
     pairs[: len(judged), 1] = in_run[judged]
     pairs[len(judged) :, 1] = extra
-    rankings = _make_rankings(qrels, run, pairs, convention, threads)
+    rankings, has_unjudged = _make_rankings(qrels, run, pairs, convention, threads)
     notes = () if is_part else (*qrels.source.notes, *run.source.notes, *_note_unjudged(qrels, run, pairs, rankings))
-    return Joined(rankings, pairs[:, 0] < 0 if len(extra) else None, len(missing), len(unjudged), notes)
+    unjudged_queries = pairs[:, 0] < 0 if len(extra) else None
+    return Joined(rankings, unjudged_queries, len(missing), len(unjudged), notes, has_unjudged)
 
 
 def refuse_nan_scores(run: Run, convention: Convention) -> None:
@@ -198,11 +213,14 @@ def find_ids(ids: IdColumn, other_ids: IdColumn, what: str, sides: tuple[str, st
     return np.asarray(indices[codes[:n_ids]])
 
 
-def _make_rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention, threads: int | None) -> Rankings:
-    """Make rankings of the documents of joined queries, with their labels."""
+def _make_rankings(
+    qrels: Qrels, run: Run, pairs: Array, convention: Convention, threads: int | None
+) -> tuple[Rankings, bool]:
+    """Return rankings of the documents of joined queries, with their labels, and True if one has no judgment."""
     run_rows = _Segments(run.offsets, pairs[:, 1])
     pool_rows = _Segments(qrels.offsets, pairs[:, 0])
     labels, judged = match_documents((qrels, qrels.values), run, pairs, run_rows.offsets, QRELS_AND_RUN, threads)
+    has_unjudged = not judged.all()
     if run.is_empty is not None:
         is_empty = run_rows.select(run.is_empty)
         labels[is_empty] = 0
@@ -224,7 +242,7 @@ def _make_rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention,
     )
     if run.is_counted:
         put(rankings, counts_repeats=True)
-    return rankings
+    return rankings, has_unjudged
 
 
 @dataclass(frozen=True, slots=True)

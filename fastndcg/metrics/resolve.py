@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import NoReturn
 
 from fastndcg.errors import Choice, InvalidInputError, Option, Words
@@ -197,3 +198,10 @@ def _find_denominator(fraction: Metric, convention: Convention) -> Metric | None
     if convention.precision_denominator == "k" and fraction.k is not None:
         return None
     return Metric("num_ret", fraction.k)
+
+
+def list_shares(metrics: tuple[Metric, ...], convention: Convention) -> tuple[Metric, ...]:
+    """Return Judged at each cutoff of the metrics that take unjudged documents as not relevant, the lowest first."""
+    every = add_default_cutoff(metrics, convention)
+    cutoffs = {metric.k for metric in every if metric.record.view != "judgments"}
+    return tuple(Metric("Judged", k) for k in sorted(cutoffs, key=lambda k: math.inf if k is None else k))

@@ -30,12 +30,14 @@ from fastndcg.inputs.scored_frames import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families.counts import n_relevant, precision_denominator, recall_denominator
 from fastndcg.metrics.families.definition import JudgedBySubtopic
+from fastndcg.metrics.families.record import WHATEVER_THE_LABELS
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import (
     check_combinations,
     find_chance_metric,
     find_kernel_place,
     is_micro,
+    list_shares,
     refuse_plain,
     refuse_ties,
 )
@@ -104,7 +106,7 @@ def evaluate(
         duplicates=make_duplicates(duplicates, ranks, parents), other=predictions, is_alone=predictions is None,
     )  # fmt: skip
     joined, effective = join_system(truth, predictions, base, options)
-    rankings, unjudged, n_missing_in_run, n_missing_in_qrels, _ = joined
+    rankings, unjudged, n_missing_in_run, n_missing_in_qrels, *_ = joined
     if rankings.patterns is not None:
         check_patterns(rankings.patterns, effective)
     values = np.empty((rankings.n_queries, len(metric_list)))
@@ -121,9 +123,30 @@ def evaluate(
     apply_undefined_policy(values, metric_list, rankings, effective)
     chances = compute_chances(rankings.without_patterns(), metric_list, effective)
     counts: Any = {"n_tied": n_tied, "n_missing_in_run": n_missing_in_run, "n_missing_in_qrels": n_missing_in_qrels}
+    judged = measure_judged(joined, metric_list, effective) if joined.has_unjudged else {}
     return Results(
-        values, metric_list, rankings.query_ids, base, value_weights=weights, chance_values=chances, **counts
-    )
+        values, metric_list, rankings.query_ids, base, value_weights=weights, chance_values=chances, judged=judged,
+        **counts,
+    )  # fmt: skip
+
+
+def measure_judged(joined: Joined, metrics: tuple[Metric, ...], convention: Convention) -> dict[str, float]:
+    """Return the mean of Judged at each cutoff of the metrics, by name, as `evaluate` has it beside them."""
+    shares = list_shares(metrics, convention)
+    ties = convention.ties if convention.ties in WHATEVER_THE_LABELS else "average"
+    base = convention.replace(unjudged="nonrelevant", ties=ties, no_relevant="defined", undefined="nan")
+    if convention.negative_labels != "keep":
+        base = base.replace(negative_labels="zero")
+    rankings = joined.rankings.without_patterns()
+    if not shares or not rankings.n_documents:
+        return {}
+    values, _, _ = compute_columns(rankings, shares, base)
+    if joined.unjudged_queries is not None:
+        values[joined.unjudged_queries] = math.nan
+    defined = [[value for value in column if not math.isnan(value)] for column in values.T.tolist()]
+    return {
+        str(share): math.fsum(column) / len(column) for share, column in zip(shares, defined, strict=True) if column
+    }
 
 
 def compute_columns(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fastndcg.metrics.metric import Metric
+from fastndcg.metrics.resolve import list_shares
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.convention import PeerMetric
 from fastndcg.parsing import format_value, parse_call
 from fastndcg.runtime.escapes import show_name
+
+MOST_SHARES = 4  # of judged documents in one line
 
 
 def notes_on_systems(notes: Mapping[str, Sequence[str]]) -> list[str]:
@@ -25,6 +28,43 @@ def notes_on_systems(notes: Mapping[str, Sequence[str]]) -> list[str]:
         *shared,
         *(f"{show_name(name)}: {note}" for name, own in notes.items() for note in own if note not in shared),
     ]
+
+
+def describe_judged(
+    judged: Iterable[Mapping[str, float] | None], metrics: Sequence[Metric], convention: Convention
+) -> list[str]:
+    """
+    Return the line on the shares of judged documents of some systems, at the cutoffs of the metrics, if one is below 1.
+
+    A system with an empty dict has judged documents alone, and None says nothing. Of many cutoffs the line names the
+    lowest and the highest. It leaves out shares that are metrics themselves.
+
+    >>> from fastndcg.named_conventions import parse_convention
+    >>> describe_judged([{"RR": 1.0}], [], parse_convention("default"))
+    []
+    """
+    is_removed = convention.unjudged == "removed"  # then all that is left is judged
+    known = [own for own in judged if own is not None]
+    shares: list[str] = []
+    for share in list_shares(tuple(metrics), convention) if known else ():
+        if share in metrics and not is_removed:
+            continue
+        values = [own.get(str(share), 1.0) for own in known]
+        low, high = min(values), max(values)
+        if low < 1:
+            range_of_systems = "" if low == high else f" to {_format_share(high)}"
+            shares.append(f"{share} {_format_share(low)}{range_of_systems}")
+    if not shares:
+        return []
+    if len(shares) > MOST_SHARES:
+        shares = [shares[0], "…", shares[-1]]
+    effect = "were removed" if is_removed else "count as not relevant"
+    return [f"{', '.join(shares)}: documents without a judgment {effect}"]
+
+
+def _format_share(share: float) -> str:
+    """Return a share with four decimals, which are not 1.0000 for one below 1."""
+    return f"{share if share == 1 else min(share, 0.9999):.4f}"
 
 
 @functools.lru_cache(maxsize=256)

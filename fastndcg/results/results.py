@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.aggregates import aggregate, standard_deviation
-from fastndcg.results.notes import notes_on
+from fastndcg.results.notes import describe_judged, notes_on
 from fastndcg.results.per_query import check_weights
 from fastndcg.results.saved import (
     FORMAT,
@@ -51,6 +51,7 @@ class MeanTable(Picklable, Printable):
     n_missing_in_qrels: int
     n_missing_in_run: int
     n_tied: int
+    judged: Mapping[str, float] | None = None
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -86,7 +87,7 @@ class MeanTable(Picklable, Printable):
         if self.n_missing_in_qrels:
             choice = self.convention.missing_in_qrels
             lines.append(f"queries of the run missing in the qrels: {self.n_missing_in_qrels} ({choice})")
-        return [*lines, *self.notes]
+        return [*lines, *describe_judged([self.judged], self.metrics, self.convention), *self.notes]
 
     def _print_table(self) -> PrintedTable:
         rows = self._table()
@@ -107,7 +108,7 @@ class MeanTable(Picklable, Printable):
         Returns
         -------
         dict
-            Means and numbers of undefined queries by metric, numbers of queries, and notes.
+            Means and numbers of undefined queries by metric, numbers of queries, shares of judged documents, and notes.
         """
         return {
             "mean": dict(zip(map(str, self.metrics), self.means(), strict=True)),
@@ -116,6 +117,7 @@ class MeanTable(Picklable, Printable):
             "n_tied": self.n_tied,
             "n_missing_in_run": self.n_missing_in_run,
             "n_missing_in_qrels": self.n_missing_in_qrels,
+            "judged": self.judged,
             "notes": list(self.notes),
         }
 
@@ -170,6 +172,10 @@ class Results(MeanTable):
         What a random order gives, for aggregates that are adjusted for chance. None: no metric needs it.
     provenance : Provenance, optional
         Where results from a file come from. None: they were computed here.
+    judged : dict of str to float, optional
+        The mean of Judged at each cutoff of the metrics, such as ``{"Judged@10": 0.9}``: the share of the first k
+        documents that have a judgment. Empty if all ranked documents have one. None if that was not measured, as in
+        streams, and for items that are recommended to users.
 
     Examples
     --------
@@ -184,7 +190,7 @@ class Results(MeanTable):
     """
 
     _index: ClassVar[str | None] = "query"
-    __slots__ = ("_query_ids", "chance_values", "provenance", "value_weights", "values")
+    __slots__ = ("_query_ids", "chance_values", "judged", "provenance", "value_weights", "values")
 
     def __init__(
         self,
@@ -200,6 +206,7 @@ class Results(MeanTable):
         notes: tuple[str, ...] = (),
         chance_values: Array | None = None,
         provenance: Provenance | None = None,
+        judged: Mapping[str, float] | None = None,
     ) -> None:
         self.metrics = metrics
         self.convention = convention
@@ -212,6 +219,7 @@ class Results(MeanTable):
         self.value_weights = value_weights
         self.chance_values = chance_values
         self.provenance = provenance
+        self.judged = None if judged is None else dict(judged)
 
     @property
     def query_ids(self) -> Array:

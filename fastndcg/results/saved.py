@@ -74,6 +74,7 @@ def read_saved(path: str | os.PathLike[str]) -> dict[str, Any]:
         "n_missing_in_run": fields.get("n_missing_in_run", 0),
         "n_missing_in_qrels": fields.get("n_missing_in_qrels", 0),
         "notes": tuple(fields.get("own_notes", ())),
+        "judged": fields.get("judged"),
         "chance_values": chance,
         "provenance": Provenance(fields["version"], digests.get("truth", ""), digests.get("predictions", "")),
     }

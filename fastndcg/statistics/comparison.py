@@ -18,7 +18,7 @@ from fastndcg.inputs.messages import Options
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
-from fastndcg.results.notes import notes_on_systems
+from fastndcg.results.notes import describe_judged, notes_on_systems
 from fastndcg.results.per_query import keep_known, read_query_texts
 from fastndcg.results.results import Results
 from fastndcg.results.text_table import Printable
@@ -641,6 +641,8 @@ class Comparison(Picklable, Printable):
                 for name, result in self.results.items()
             }
         )
+        shares = [result.judged for result in self.results.values()]
+        notes += describe_judged(shares, self.metrics, self.results[self.baseline].convention)
         notes += notes_on_systems({name: result.notes for name, result in self.results.items()})
         for place, metric in enumerate(self.metrics):
             n_undefined = [int(np.count_nonzero(np.isnan(column[:, place]))) for column in self.columns]

@@ -18,6 +18,7 @@ from fastndcg.exports.files import FilePath, deliver_text
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
+from fastndcg.results.notes import describe_judged
 from fastndcg.results.pairs import load_result
 from fastndcg.results.results import Results
 from fastndcg.results.saved import compute_digest, is_saved_result
@@ -728,6 +729,7 @@ def _list_notes(base: Results, new: Results, settings: Settings, sequential: boo
     notes = [method, f"convention {base.convention}"]
     if base.n_missing_in_run and base.n_missing_in_run == new.n_missing_in_run:
         notes.append(f"{base.n_missing_in_run} judged queries are missing in both ({base.convention.missing_in_run})")
+    notes += describe_judged([base.judged, new.judged], new.metrics, new.convention)
     return [*notes, *dict.fromkeys([*base.notes, *new.notes])]
 
 

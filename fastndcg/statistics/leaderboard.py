@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.choices import BoardMean, BoardUnit
+from fastndcg.choices import BoardMean, BoardUnit, DuplicateChoice, DuplicateRanks
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports.exportable import dump_json
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
+from fastndcg.results.notes import describe_judged
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
@@ -207,6 +208,9 @@ def leaderboard(
     *,
     mean: BoardMean = "datasets",
     resample: BoardUnit | None = None,
+    duplicates: DuplicateChoice | None = None,
+    ranks: DuplicateRanks | None = None,
+    parents: Any = None,
     convention: str | Convention = "default",
     level: float = 0.95,
     replicates: int = 10_000,
@@ -236,8 +240,8 @@ def leaderboard(
     resample : {'queries', 'datasets'}, optional
         What the ranks are to hold for: other queries of these data sets (each data set is a stratum), or other data
         sets like these. By default queries, but data sets for published means, which say nothing about queries.
-    convention : str or Convention
-        See `evaluate`.
+    duplicates, ranks, parents, convention
+        See `evaluate`. They hold for all systems and data sets.
     level : float
         The confidence level of all rank sets together, between 0 and 1.
     replicates, seed, threads, progress
@@ -272,6 +276,7 @@ def leaderboard(
     95 % rank sets together, about other queries of these data sets; 10000 replicates, seed 0
     """
     settings = Settings(level=level, replicates=replicates, seed=seed, threads=threads)
+    given = {"duplicates": duplicates, "ranks": ranks, "parents": parents}
     check_choice("mean", mean, BOARD_MEANS)
     if resample is not None:
         check_choice("resample", resample, BOARD_UNITS)
@@ -279,7 +284,9 @@ def leaderboard(
         if hasattr(truths, "differences") and hasattr(truths, "columns") and hasattr(truths, "systems"):
             if resample == "datasets":
                 raise InvalidInputError("`resample` must be 'queries' for a comparison, which is of one data set.")
+            _refuse_given(given, "a comparison")
             return rank_comparison(truths, metric, settings)
+        _refuse_given(given, "published means")
         return _rank_published(_read_published(truths), str(metric), mean, resample, settings)
     parsed = parse_metrics(metric)
     if len(parsed) != 1:
@@ -288,7 +295,8 @@ def leaderboard(
         raise InvalidTypeError(
             "`truths` and `systems` must be {data set: truth} and {system: {data set: predictions}}. Pass dicts."
         )
-    values, bounds, notes = _evaluate_all(truths, systems, parsed[0], convention, threads, progress)
+    options = {**given, "convention": convention, "threads": threads, "progress": progress}
+    values, bounds, notes = _evaluate_all(truths, systems, parsed[0], options)
     return _rank_values(values, list(systems), str(parsed[0]), mean, resample or "queries", settings, bounds, notes)
 
 
@@ -302,14 +310,9 @@ class _DataSets(NamedTuple):
 
 
 def _evaluate_all(
-    truths: Mapping[str, Any],
-    systems: Mapping[str, Any],
-    metric: Metric,
-    convention: str | Convention,
-    threads: int | None,
-    progress: bool,
+    truths: Mapping[str, Any], systems: Mapping[str, Any], metric: Metric, options: dict[str, Any]
 ) -> tuple[_DataSets, Bounds, list[str]]:
-    """Return the values of all systems, the range of the metric, and notes."""
+    """Return the values of all systems, the range of the metric, and notes. `options` are keywords of `Evaluator`."""
     _check_systems(systems)
     for system, runs in systems.items():
         if not isinstance(runs, Mapping):
@@ -327,10 +330,12 @@ def _evaluate_all(
     values: list[Array] = []
     bounds: Bounds = None
     n_left_out = 0
+    all_results: list[Results] = []
     with track(common, "evaluating data sets", len(common)) as names:
         for name in names:
-            results = _evaluate_data_set(truths[name], {key: runs[name] for key, runs in systems.items()}, metric,
-                                         convention, threads, progress)  # fmt: skip
+            runs = {system: data_sets[name] for system, data_sets in systems.items()}
+            results = _evaluate_data_set(truths[name], runs, metric, options)
+            all_results += results.values()
             aligned = align(results, (metric,))
             columns = np.concatenate(aligned.columns, axis=1)
             is_defined = ~np.isnan(columns).any(axis=1)
@@ -339,21 +344,24 @@ def _evaluate_all(
             bounds = find_bounds(metric, *(result.convention for result in results.values()))
     if n_left_out:
         notes.append(f"{n_left_out} queries have no value in some system, and are left out for all")
+    notes += describe_judged([result.judged for result in all_results], (metric,), all_results[0].convention)
     return _DataSets(list(common), values, n_missing, len(systems)), bounds, notes
 
 
 def _evaluate_data_set(
-    truth: Any,
-    runs: Mapping[str, Any],
-    metric: Metric,
-    convention: str | Convention,
-    threads: int | None,
-    progress: bool,
+    truth: Any, runs: Mapping[str, Any], metric: Metric, options: dict[str, Any]
 ) -> dict[str, Results]:
     if all(isinstance(run, Results) for run in runs.values()):
         return dict(runs)
-    evaluator = Evaluator(truth, metric, convention=convention, threads=threads, progress=progress)
+    evaluator = Evaluator(truth, metric, **options)
     return {system: run if isinstance(run, Results) else evaluator.evaluate(run) for system, run in runs.items()}
+
+
+def _refuse_given(given: Mapping[str, Any], what: str) -> None:
+    """Raise for an option on runs where `truths` holds values."""
+    name = next((name for name, value in given.items() if value is not None), None)
+    if name is not None:
+        raise InvalidInputError(f"`{name}` must be left out for {what}, which has no runs. Leave it out.")
 
 
 def _check_systems(systems: Mapping[str, Any]) -> None:

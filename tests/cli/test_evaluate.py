@@ -33,6 +33,7 @@ class TestEvaluate:
         assert lines[6:] == [
             "tied: judged queries missing in the run: 1 (zero)",
             "tied: queries of the run missing in the qrels: 1 (skip)",
+            "Judged@1 0.7500 to 1.0000, Judged 0.7500 to 1.0000: documents without a judgment count as not relevant",
         ]
 
     def test_runs_of_the_same_name_are_told_apart(self, files, run):
@@ -74,6 +75,7 @@ class TestEvaluate:
                 "n_tied": 1,
                 "n_missing_in_run": 1,
                 "n_missing_in_qrels": 1,
+                "judged": {"Judged": (1 + 1 / 2) / 2},
                 "notes": [],
                 "per_query": {
                     "q2": {"RR": 1 / 2, "P": 1 / 2},

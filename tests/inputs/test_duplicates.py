@@ -281,6 +281,52 @@ def test_fused_runs():
         fn.fuse({"x": RANKED, "y": other}, duplicates="counted")
 
 
+@pytest.mark.parametrize("choice", ["first", "best", "sum"])
+def test_tuned_fusions_agreements_and_leaderboards(choice):
+    """They have the numbers of runs without the rows that `fuse` drops, and say what was dropped."""
+    judged = {f"q{q}": {"a": 1, "b": 0} for q in range(6)}
+    rows = {"x": [("b", 3), ("a", 2), ("b", 1)], "y": [("a", 1), ("c", 4), ("a", 1)]}
+    distinct = {"x": {"b": 3, "a": 2}, "y": {"a": 1, "c": 4}}
+    if choice == "sum":
+        distinct = {"x": {"b": 4, "a": 2}, "y": {"a": 2, "c": 4}}
+    twice = {name: [(q, *row) for q in judged for row in own] for name, own in rows.items()}
+    once = {name: dict.fromkeys(judged, own) for name, own in distinct.items()}
+
+    tuned = fn.tune_fusion(judged, twice, "rr", ["wsum"], folds=3, duplicates=choice)
+    wanted = fn.tune_fusion(judged, once, "rr", ["wsum"], folds=3)
+    assert tuned.best.weights == wanted.best.weights
+    assert tuned.to_csv() == wanted.to_csv()
+    assert any(AGAIN in note for note in tuned.report_notes)
+    assert list(tuned.apply(twice).to_dict()["q0"]) == list(wanted.apply(once).to_dict()["q0"])
+
+    agreement = fn.agreement(twice["x"], twice["y"], "rbo, tau_b", duplicates=choice)
+    np.testing.assert_array_equal(agreement.values, fn.agreement(once["x"], once["y"], "rbo, tau_b").values)
+    assert [note.partition(":")[0] for note in agreement.notes] == ["first ranking", "second ranking"]
+
+    boards = [
+        fn.leaderboard({"d": judged}, {name: {"d": run} for name, run in runs.items()}, "rr", **options)
+        for runs, options in ((twice, {"duplicates": choice, "ranks": "closed"}), (once, {}))
+    ]
+    assert boards[0].rows == boards[1].rows
+
+
+@pytest.mark.parametrize("call", ["tune_fusion", "agreement", "leaderboard", "published"])
+def test_errors_of_tuned_fusions_agreements_and_leaderboards(call):
+    judged, runs = {f"q{q}": {"a": 1} for q in range(6)}, {name: {"q0": ["a", "a"]} for name in "xy"}
+    systems, published = {name: {"d": run} for name, run in runs.items()}, {"x": {"d": 0.5}, "y": {"d": 0.4}}
+    calls = {
+        "tune_fusion": lambda **more: fn.tune_fusion(judged, runs, "rr", **more),
+        "agreement": lambda **more: fn.agreement(runs["x"], runs["y"], "rbo", **more),
+        "leaderboard": lambda **more: fn.leaderboard({"d": judged}, systems, **more),
+        "published": lambda **more: fn.leaderboard(published, **more or {"parents": "before #"}),
+    }
+    message = {"published": "`parents` must be left out for published means"}.get(call, "duplicates='first'$")
+    with pytest.raises(fn.InvalidInputError, match=message):
+        calls[call]()
+    with pytest.raises(fn.InvalidInputError, match="`duplicates` must be"):
+        calls[call](duplicates="last")
+
+
 REFUSED = {
     "an unknown choice": ({"duplicates": "last"}, "`duplicates` must be 'raise', 'first', .* or 'counted', not 'last'"),
     "unknown ranks": ({"duplicates": "first", "ranks": "open"}, "`ranks` must be 'kept' or 'closed', not 'open'"),
@@ -383,3 +429,12 @@ def test_command_line(tmp_path, capsys):
     capsys.readouterr()
     assert main(["fuse", str(run), str(other), "--duplicates", "sum"]) == 0
     assert "x: documents that their query has again, their scores added" in capsys.readouterr().err
+    lines = [f"q{q} 0 a 1\n" for q in range(6)], [f"q{q} Q0 a {r} {9 - r} x\n" for q in range(6) for r in (1, 2)]
+    for path, own in zip((qrels, run), lines, strict=True):
+        path.write_text("".join(own))
+    for command in ("leaderboard", "tune-fusion"):
+        arguments = [command, str(qrels), str(run), str(run), "--names", "x,y", "-m", "rr"]
+        assert main(arguments) == 2
+        assert "evaluate with --duplicates first" in capsys.readouterr().err
+        assert main([*arguments, "--duplicates", "first"]) == 0
+        assert capsys.readouterr().out.count("1.0000") > 1

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastndcg.choices import FusedDuplicateChoice
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
 from fastndcg.exports.exportable import PrintedTable
 from fastndcg.exports.files import write_whole
@@ -236,6 +237,7 @@ class Origin(NamedTuple):
     notes: tuple[str, ...]
     seed: int
     clusters: dict[Any, Any] | None
+    duplicates: FusedDuplicateChoice | None
     threads: int | None
 
 
@@ -509,6 +511,7 @@ class TunedFusion(Picklable, Printable):
             depth=self._origin.depth,
             absent=self._origin.absent,
             fusion_convention=self._origin.convention,
+            duplicates=self._origin.duplicates,
             threads=self._origin.threads,
         )
 

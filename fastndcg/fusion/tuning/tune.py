@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.choices import ConventionName
+from fastndcg.choices import ConventionName, FusedDuplicateChoice
 from fastndcg.engine import run as engine
+from fastndcg.engine.judged_shares import measure_judged
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.fuse import make_run
@@ -33,6 +34,7 @@ from fastndcg.fusion.tuning.result import (
 )
 from fastndcg.fusion.tuning.search import GridPoint, MethodGrid, PointStore, TrainingSets, note_on_grid, read_methods
 from fastndcg.fusion.tuning.validate import FoldOptions, FoldPlan, Validation, cross_validate, plan_folds
+from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.join import join
 from fastndcg.inputs.messages import Options, note_confused
 from fastndcg.inputs.table import Qrels, Run
@@ -61,6 +63,7 @@ def tune_fusion(
     depth: int | None = None,
     absent: str | None = None,
     fusion_convention: str | FusionConvention = "default",
+    duplicates: FusedDuplicateChoice | None = None,
     convention: ConventionName | str | Convention = "default",
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
@@ -99,6 +102,8 @@ def tune_fusion(
         See `fuse`. Single runs are compared with all their documents, as they would be used alone: `depth` cuts only
         what is fused. Queries that the fusion convention leaves out, since some run lacks them (queries=common), count
         in no row.
+    duplicates : {'raise', 'first', 'best', 'sum'}, optional
+        See `fuse`. It holds for the single runs, too, and for `TunedFusion.apply`.
     convention : str or Convention
         The meaning of the metric: see `evaluate`. One that rounds scores to float32 is refused.
     columns, threads
@@ -135,10 +140,11 @@ def tune_fusion(
     options = TuningOptions(
         _read_metric(metric), parse_convention(convention), parse_fusion_convention(fusion_convention),
         check_absent(absent), None if depth is None else check_whole_number(depth, "depth", 1), threads,
-        check_threads(threads),
+        check_threads(threads), duplicates,
     )  # fmt: skip
+    settled = make_closed_duplicates(duplicates)
     with use_progress(progress):
-        reading = Options(columns=columns, threads=threads)
+        reading = Options(columns=columns, threads=threads, duplicates=settled)
         truth = read_judgments(qrels, reading, "qrels")
         named_runs = read_runs(runs, reading)
         texts = read_methods(methods, named_runs.names, options.fusion_convention, options.absent)
@@ -163,6 +169,7 @@ class TuningOptions(NamedTuple):
     depth: int | None
     threads: int | None
     n_threads: int
+    duplicates: FusedDuplicateChoice | None
 
 
 class TuningInputs(NamedTuple):
@@ -254,7 +261,8 @@ def _make_result(
         curves=curves,
         origin=Origin(
             names, options.depth, options.absent, options.fusion_convention,
-            (*note_on_grid(grid, point), *plan.notes, *inputs.notes), seed, clusters, options.threads,
+            (*note_on_grid(grid, point), *plan.notes, *inputs.notes), seed, clusters, options.duplicates,
+            options.threads,
         ),
     )  # fmt: skip
 
@@ -289,10 +297,16 @@ def _evaluate_run(inputs: TuningInputs, run: Run) -> Results:
     output = engine.run(
         joined.rankings, (options.metric,), convention, undefined=joined.unjudged_queries, threads=options.n_threads
     )
+    judged: dict[str, float] = {}
+    if joined.has_unjudged:
+        judged = measure_judged(
+            joined.rankings, (options.metric,), convention, undefined=joined.unjudged_queries,
+            threads=options.n_threads,
+        )  # fmt: skip
     return Results(
         output.values, (options.metric,), joined.rankings.query_ids, options.convention, n_tied=output.n_tied,
         n_missing_in_run=joined.n_missing_in_run, n_missing_in_qrels=joined.n_missing_in_qrels,
-        notes=note_confused(joined.rankings) + joined.notes,
+        notes=note_confused(joined.rankings) + joined.notes, judged=judged,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from fastndcg import __version__
+from fastndcg.metrics.resolve import list_shares
 from fastndcg.reports import plots, text
 from fastndcg.reports.html.assets import join_scripts, join_styles, make_policy, render_page
 from fastndcg.reports.html.documents import N_ROWS, NO_DOCUMENTS, Documents, collect_documents, pack_documents
@@ -79,6 +80,7 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
         "matrices": make_matrices(comparison),
         "matrix_note": describe_matrices(comparison),
         "segments": None if comparison.segments is None else comparison.by(),
+        "judged": _collect_shares(comparison),
         "facts": _collect_facts(comparison),
         "interval": comparison.describe_intervals().partition(": ")[2],
         "uses_replicates": settings.test in RANDOM_TESTS,
@@ -234,6 +236,18 @@ def _draw_histograms(comparison: Comparison, metric: Any) -> list[tuple[str, str
         )
         histograms.append((show_name(system), write_figure(figure, label, HISTOGRAM, "histogram")))
     return histograms
+
+
+def _collect_shares(comparison: Comparison) -> dict[str, Any] | None:
+    """Return the shares of judged documents of each system at the cutoffs of the metrics, None if all are 1."""
+    shares = list_shares(comparison.metrics, comparison.results[comparison.baseline].convention)
+    names = [str(share) for share in shares]
+    rows = [
+        (system, [result.judged.get(name, 1.0) for name in names])
+        for system, result in comparison.results.items()
+        if result.judged is not None
+    ]
+    return {"names": names, "rows": rows} if any(share < 1 for _, own in rows for share in own) else None
 
 
 def _collect_facts(comparison: Comparison) -> dict[str, Any]:

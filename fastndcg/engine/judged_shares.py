@@ -1,0 +1,79 @@
+"""Measure what share of the first documents has a judgment, for the line beside a table of metrics."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+from fastndcg.engine.run import run
+from fastndcg.metrics.metric import Metric
+from fastndcg.metrics.resolve import list_shares
+from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import Array
+
+
+def measure_judged(
+    rankings: Rankings,
+    metrics: tuple[Metric, ...],
+    convention: Convention,
+    *,
+    undefined: Array | None = None,
+    threads: int | None = None,
+) -> dict[str, float]:
+    """
+    Return the mean of Judged at each cutoff of the metrics, by name, before the convention removes documents.
+
+    Judged@k is P@k of labels that are 1 if a document has a judgment. An evaluation of 1000 documents a query, one of
+    them judged, from a `Run` takes 1.2 times as long with this. By the kernel of Judged, which ranks the unjudged
+    documents, it takes 12 times as long.
+    """
+    shares = list_shares(metrics, convention)
+    if rankings.judged is None or not shares:
+        return {}
+    is_judged = rankings.judged
+    if convention.negative_labels != "keep":  # such documents were pooled, and not judged
+        is_judged = is_judged & ~(rankings.labels < 0)
+    sizes = np.diff(rankings.offsets)
+    is_counted = sizes > 0 if undefined is None else (sizes > 0) & ~undefined
+    if not is_counted.any():
+        return {}
+    longest = int(sizes.max())
+    shallow = tuple(Metric("P", share.k) for share in shares if share.k is not None and share.k < longest)
+    values: dict[int | None, Array] = {}
+    if shallow:
+        plain = rankings.replace(labels=is_judged, judged=None, pool=None, patterns=None)
+        output = run(plain, shallow, _find_convention(convention), threads=threads)
+        values = {metric.k: column for metric, column in zip(shallow, output.values.T, strict=True)}
+    if len(shallow) < len(shares):
+        values[None] = _count(is_judged, rankings.offsets) / np.maximum(sizes, 1)
+    n_counted = int(np.count_nonzero(is_counted))
+    return {
+        str(share): math.fsum(values[share.k if share.k in values else None][is_counted].tolist()) / n_counted
+        for share in shares
+    }
+
+
+@functools.lru_cache(maxsize=256)
+def _find_convention(convention: Convention) -> Convention:
+    """
+    Return the convention that ranks as another one does, and under which P@k is Judged@k.
+
+    Tie policies that order by label say nothing about judgments: there the share is averaged over the orders.
+    """
+    has_order = TIES[convention.ties].orders in ("input", "id")
+    return convention.replace(
+        ties=convention.ties if has_order else "average", unjudged="nonrelevant", no_relevant="defined",
+        undefined="nan", precision_denominator="min(k, n_retrieved)", negative_labels="zero", relevant="at least 1",
+    )  # fmt: skip
+
+
+def _count(mask: Array, offsets: Array) -> Array:
+    """Return the number of True entries of each query, in 0.1 ns an entry, where sums of bool take 0.4."""
+    counts = np.zeros(len(offsets) - 1, "i8")
+    is_filled = offsets[1:] > offsets[:-1]
+    counts[is_filled] = np.add.reduceat(mask.view("i1"), offsets[:-1][is_filled], dtype="i4")
+    return counts
