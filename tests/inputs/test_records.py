@@ -2,7 +2,6 @@
 
 import collections
 import gzip
-import json
 import re
 
 import pytest
@@ -183,14 +182,6 @@ def test_wrong_json_names_the_line(tmp_path):
         with pytest.raises(fn.InvalidInputError, match=re.escape(message)) as error:
             read(path)
         assert str(path) in str(error.value)
-
-
-def test_a_long_first_line_is_parsed_once(tmp_path):
-    table = {f"q{number}": {"d}": 1, "e": 2} for number in range(5000)}
-    for text in (json.dumps(table), json.dumps(rows(table)), "\n".join(map(json.dumps, rows(table)))):
-        path = tmp_path / "run"
-        path.write_text(text)
-        assert len(fn.read_run(path)) == 10_000
 
 
 def test_named_tuples_of_numbers_are_records_and_plain_ones_are_unclear():

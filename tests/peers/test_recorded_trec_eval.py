@@ -109,18 +109,6 @@ def test_rankings_differ_where_trec_eval_does(name):
     assert (n_differing > 0) == (name == "dense")
 
 
-def test_rankings_in_any_order():
-    rankings = make_rankings("impacts")
-    query = np.repeat(np.arange(rankings.n_queries), np.diff(rankings.offsets))
-    order = np.lexsort((np.random.default_rng(3).random(len(query)), query))
-    shuffled = rankings.replace(
-        **{name: getattr(rankings, name)[order] for name in ("labels", "scores", "judged", "tie_keys")}
-    )
-    metrics = "ndcg,ndcg@10,map,map@10,rr,p@5,recall@100,rprec,success@5,f1"
-    first, second = (fn.evaluate(one, metrics=metrics, convention="trec_eval") for one in (rankings, shuffled))
-    np.testing.assert_array_equal(first.values, second.values)
-
-
 # output: (qrels, run); a=all measures, q=each query, c=all judged queries, M=the first 100 documents, l=documents are
 # relevant from 2 on
 OUTPUTS = {

@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 import pytest
-from recorded_data import DRAWN_RUNS, RATINGS, drawn_run
+from recorded_data import DRAWN_RUNS, drawn_run
 from table_forms import LIBRARY_FORMS, PLAIN_FORMS
 
 import fastndcg as fn
@@ -147,63 +147,6 @@ def test_ranked_ids_in_every_form(trec, tmp_path, convention):
         by_query = dict(zip(result.query_ids.tolist(), result.values, strict=True))
         values = np.stack([by_query[query] for query in expected.query_ids.tolist()])
         assert values.tobytes() == expected.values.tobytes(), name
-
-
-def test_ratings_in_every_form(tmp_path):
-    ratings = pl.read_csv(RATINGS)
-    rated = ratings.select("userId", "rating").with_columns(score=np.random.default_rng(6).random(len(ratings)))
-    users, labels, scores = (rated[name].to_numpy() for name in rated.columns)
-    expected = fn.evaluate(labels, scores, METRICS, query_ids=users)
-    shuffled = rated.sample(fraction=1.0, shuffle=True, seed=1)
-    rated.write_parquet(tmp_path / "sorted.parquet", row_group_size=999)
-    shuffled.write_parquet(tmp_path / "shuffled.parquet", row_group_size=999)
-    lists = rated.group_by("userId", maintain_order=True).agg("rating", "score")
-    stream = fn.StreamingEvaluator(METRICS, per_query=True)
-    for batch in np.array_split(np.unique(users), 7):
-        stream.update(rated.filter(pl.col("userId").is_in(batch.tolist())))
-    results = {
-        "frame": fn.evaluate(rated, metrics=METRICS),
-        "shuffled": fn.evaluate(shuffled, metrics=METRICS),
-        "lists": fn.evaluate(lists, metrics=METRICS),
-        "ragged": fn.evaluate(lists["rating"], lists["score"], METRICS),
-        "parquet": fn.evaluate(tmp_path / "sorted.parquet", metrics=METRICS),
-        "unsorted parquet": fn.evaluate(tmp_path / "shuffled.parquet", metrics=METRICS, memory="1MB"),
-        "batches": stream.result(),
-    }
-    by_user = dict(zip(expected.query_ids.tolist(), expected.values, strict=True))
-    for name, result in results.items():
-        ids = expected.query_ids if name == "ragged" else result.query_ids
-        assert sorted(ids.tolist()) == sorted(by_user), name
-        for user, values in zip(ids.tolist(), result.values, strict=True):
-            assert values.tobytes() == by_user[user].tobytes(), (name, user)
-        assert result.mean() == expected.mean(), name
-
-
-def test_recommended_items():
-    sparse = pytest.importorskip("scipy.sparse")
-    ratings = pl.read_csv(RATINGS).select("userId", "itemId", "rating")
-    popular = ratings["itemId"].value_counts(sort=True)["itemId"][:50].to_numpy()
-    users = ratings["userId"].unique(maintain_order=True).to_numpy()
-    rows = np.searchsorted(users, ratings["userId"].to_numpy())
-    shape = (len(users), int(ratings["itemId"].max()) + 1)
-    matrix = sparse.csr_matrix((ratings["rating"].to_numpy(), (rows, ratings["itemId"].to_numpy())), shape=shape)
-    recommended = np.tile(popular, (len(users), 1))
-    expected = fn.evaluate(matrix, recommended, METRICS)
-    by_user = ratings.group_by("userId", maintain_order=True).agg("itemId", "rating")
-    run = {user: {item: -rank for rank, item in enumerate(popular.tolist())} for user in users.tolist()}
-    dicts = {user: dict(zip(items, given, strict=True)) for user, items, given in by_user.iter_rows()}
-    items, columns = np.unique(matrix.indices, return_inverse=True)
-    numbered = sparse.csr_matrix((matrix.data, columns, matrix.indptr), shape=(len(users), len(items)))
-    candidates = np.searchsorted(items, popular)
-    scores = np.zeros(numbered.shape, "f4")
-    scores[:, candidates] = np.arange(50, 0, -1)
-    for result in (
-        fn.evaluate(fn.Interactions(by_user["itemId"], by_user["rating"]), recommended, METRICS),
-        fn.evaluate(fn.Qrels.from_frame(ratings, {"document": "itemId"}), run, METRICS),
-        fn.evaluate(dicts, run, METRICS),
-        fn.evaluate(numbered, scores, METRICS, candidates=candidates, missing_truth="unretrieved"),
-    ):
-        assert result.values.tobytes() == expected.values.tobytes()
 
 
 class Ranked:
