@@ -30,7 +30,7 @@ def test_api_pages_list_every_public_name():
 def test_classes_of_results_have_pages():
     classes = result_pages.list_classes()
     named = {name.rpartition(".")[2] for name in classes}
-    assert {"Row", "Design", "CurvePoint", "Segment", "GateRow", "TuningRow", "Step", "MetricRow", "Interval"} <= named
+    assert {"Row", "Design", "CurvePoint", "Segment", "GateRow", "GridRow", "Step", "MetricRow", "Interval"} <= named
     assert not named & {"Results", "Comparison", "Metric"}
     for path in classes:
         module, _, name = f"fastndcg.{path}".rpartition(".")
