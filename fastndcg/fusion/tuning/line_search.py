@@ -241,8 +241,7 @@ class _Worker:
         self._scratch = Scratch()
         longest = int(inputs.sizes.max(initial=0))
         self._line_buffers = (
-            np.empty(longest), np.empty(longest), np.empty(longest, bool), np.empty(longest, "i4"),
-            np.empty(longest, "i4"), np.empty(min(inputs.depth, longest)),
+            np.empty(longest), np.empty(longest), np.empty(longest, bool), np.empty(min(inputs.depth, longest)),
         )  # fmt: skip
         self._make_event_buffers(max(N_EVENTS, 2 * longest + 1))
         n_most = int(np.diff(inputs.candidates[2]).max(initial=0))
@@ -261,10 +260,9 @@ class _Worker:
         self._state = (self._cursor, *ranking)
 
     def _make_event_buffers(self, n: int) -> None:
-        weights = np.empty(n)
-        self._events = (weights, weights.view("i8"), np.empty(n, "i8"))
+        self._events = np.empty(n), np.empty(n, "i8")
         crossings = np.empty(n)
-        self._sort_buffers = (crossings, crossings.view("i8"), np.empty(n, "i8"), np.empty(n, "i8"), np.empty(n, "i8"))
+        self._sort_buffers = (crossings, crossings.view("i8"), np.empty(n, "i8"), np.empty(n, "i4"), np.empty(n, "i4"))
 
     def search(self, span: Span) -> Steps:
         """Return the steps of a span of queries."""

@@ -18,7 +18,6 @@ from fastndcg.kernels.ranking.sort import sort_descending
 
 CLUSTER = 1e-15  # crossings so close together are one: their computed weights have an error of 4 roundings
 FEWEST_RATIO = 2  # lines are left out of queries with more documents than this for each rank of the depth
-RUN = 16  # length of the runs that are sorted by insertion and then merged
 # entries of `cursor`
 QUERY = 0
 EVENT = 1
@@ -60,7 +59,6 @@ class Events(NamedTuple):
     Changes of the ranks of candidates, query after query in the order of the weight.
 
     weights     (n_events,)      float64
-    weight_bits (n_events,)      int64, the same memory as `weights`
     changes     (n_events,)      int64, 2^32 times the candidate of the query, plus the number of documents above it
     offsets     (n_queries + 1,) int64, of the queries of the call
     above       (n_candidates,)  int32, number of documents above each candidate before the first event
@@ -68,7 +66,6 @@ class Events(NamedTuple):
     """
 
     weights: np.ndarray
-    weight_bits: np.ndarray
     changes: np.ndarray
     offsets: np.ndarray
     above: np.ndarray
@@ -79,22 +76,21 @@ class Buffers(NamedTuple):
     """
     Scratch arrays.
 
-    crossings, crossing_bits, places  an entry for each crossing of a candidate, the first two in the same memory
-    spare_bits, spare_places          an entry for each event of the largest query, for `sort_pairs`
-    x, y, is_kept, order, spare       an entry for each document of the largest query: see `keep_lines`
-    heights                           an entry for each rank that any metric reads, as far as there are documents
+    crossings, crossing_bits  the negative weights of crossings, an entry for each event of the largest query, and the
+                              same memory as int64
+    changes, order, spare     entries for each event, and for each document of the largest query
+    x, y, is_kept             an entry for each document of the largest query: see `keep_lines`
+    heights                   an entry for each rank that any metric reads, as far as there are documents
     """
 
     crossings: np.ndarray
     crossing_bits: np.ndarray
-    places: np.ndarray
-    spare_bits: np.ndarray
-    spare_places: np.ndarray
+    changes: np.ndarray
+    order: np.ndarray
+    spare: np.ndarray
     x: np.ndarray
     y: np.ndarray
     is_kept: np.ndarray
-    order: np.ndarray
-    spare: np.ndarray
     heights: np.ndarray
 
 
@@ -172,16 +168,17 @@ def find_events(lines, candidates, span, window, depth, buffers, out_events):
             if n_events + n_kept > events.weights.shape[0]:
                 return q
             n_crossings = find_crossings(lines, candidates, q, c, window, n_kept, buffers, events)
-            sort_pairs(0, n_crossings, buffers, buffers.crossing_bits, buffers.places)
+            sort_descending(buffers.crossings, n_crossings, buffers.spare, buffers.order)
             above = events.above[c]
-            for i in range(n_crossings):
+            for place in range(n_crossings):
+                i = buffers.order[place]
                 before = above
                 above += 1 if buffers.crossing_bits[i] & 1 else -1
                 if before < depth or above < depth:
-                    events.weights[n_events] = buffers.crossings[i]
+                    events.weights[n_events] = -buffers.crossings[i]
                     events.changes[n_events] = ((c - first) << 32) + above
                     n_events += 1
-        sort_pairs(start, n_events, buffers, events.weight_bits, events.changes)
+        sort_events(start, n_events, buffers, events)
         events.offsets[q - span[0] + 1] = n_events
     return span[1]
 
@@ -264,9 +261,9 @@ def find_crossings(lines, candidates, q, c, window, n_kept, buffers, out_events)
             else:
                 above += dy > 0.0
                 if w < window[1]:
-                    buffers.crossings[n] = w
+                    buffers.crossings[n] = -w
                     buffers.crossing_bits[n] = (buffers.crossing_bits[n] & -2) + (dx > 0.0)
-                    buffers.places[n] = 0
+                    buffers.order[n] = n
                     n += 1
     out_events.ties[c] = n_equal
     if n_equal > 1:
@@ -304,49 +301,18 @@ def order_equal_lines(lines, candidates, q, c, out_events):
     return n_above
 
 
-@helper
-def sort_pairs(start, stop, buffers, out_keys, out_values):
-    """Sort keys[start:stop] stably with their values: runs by insertion, then by merging."""
-    for low in range(start, stop, RUN):
-        for i in range(low + 1, min(low + RUN, stop)):
-            key = out_keys[i]
-            value = out_values[i]
-            j = i
-            while j > low and out_keys[j - 1] > key:
-                out_keys[j] = out_keys[j - 1]
-                out_values[j] = out_values[j - 1]
-                j -= 1
-            out_keys[j] = key
-            out_values[j] = value
-    width = RUN
-    while width < stop - start:
-        for low in range(start, stop - width, 2 * width):
-            merge_pairs(low, low + width, min(low + 2 * width, stop), buffers, out_keys, out_values)
-        width *= 2
-
-
 @inline
-def merge_pairs(start, middle, stop, buffers, out_keys, out_values):
-    """Merge the sorted runs [start:middle] and [middle:stop] of keys with their values."""
-    if out_keys[middle - 1] <= out_keys[middle]:
-        return
-    n = middle - start
+def sort_events(start, stop, buffers, events):
+    """Sort the events from `start` up to `stop` stably by their weights."""
+    n = stop - start
     for i in range(n):
-        buffers.spare_bits[i] = out_keys[start + i]
-        buffers.spare_places[i] = out_values[start + i]
-    left = 0
-    right = middle
-    for i in range(start, stop):
-        if left == n:
-            break
-        if right < stop and out_keys[right] < buffers.spare_bits[left]:
-            out_keys[i] = out_keys[right]
-            out_values[i] = out_values[right]
-            right += 1
-        else:
-            out_keys[i] = buffers.spare_bits[left]
-            out_values[i] = buffers.spare_places[left]
-            left += 1
+        buffers.crossings[i] = -events.weights[start + i]
+        buffers.changes[i] = events.changes[start + i]
+        buffers.order[i] = i
+    sort_descending(buffers.crossings, n, buffers.spare, buffers.order)
+    for i in range(n):
+        events.weights[start + i] = -buffers.crossings[buffers.order[i]]
+        events.changes[start + i] = buffers.changes[buffers.order[i]]
 
 
 @kernel
