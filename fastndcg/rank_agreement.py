@@ -13,8 +13,9 @@ from fastndcg.engine.plan import KernelCall, describe_kernel
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import I4, I8, Scratch
 from fastndcg.engine.spans import Span, cut_queries
-from fastndcg.inputs.dispatch import PairedRankings, read_pairs
+from fastndcg.inputs.dispatch import read_pairs
 from fastndcg.inputs.duplicates import make_closed_duplicates
+from fastndcg.inputs.join import PairedRankings
 from fastndcg.inputs.messages import Options
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels

@@ -24,7 +24,7 @@ from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.formats import LabelsInFile, read_path
 from fastndcg.inputs.frames import LISTS_READ_AS_IDS, Frame, is_frame, is_pandas
 from fastndcg.inputs.ids import Groups, IdColumn
-from fastndcg.inputs.join import Joined, join, join_runs
+from fastndcg.inputs.join import Joined, PairedRankings, join, join_runs
 from fastndcg.inputs.messages import (
     MOST_COLUMNS,
     Options,
@@ -644,23 +644,6 @@ def _read_selected(value: Any, name: str, threads: int | None) -> ItemLists | Qr
 NAMES = ("first", "second")
 
 
-class PairedRankings(NamedTuple):
-    """
-    Scores of two rankings, without NaN. Query q has those from ``offsets[q]`` to ``offsets[q + 1]`` of each.
-
-    `partners` gives the place of each document of the second ranking in the first, or -1. It equals None if both
-    rankings have the same documents in the same places.
-    """
-
-    first: Array
-    first_offsets: Array
-    second: Array
-    second_offsets: Array
-    partners: Array | None
-    query_ids: Array | None
-    notes: tuple[str, ...] = ()
-
-
 def read_pairs(first: Any, second: Any, options: Options) -> PairedRankings:
     """Read two rankings, query by query."""
     with_ids = [find_form(ranking, "run") is not None for ranking in (first, second)]
@@ -692,14 +675,6 @@ def _read_runs(first: Any, second: Any, options: Options) -> PairedRankings:
     refuse_unknown(options.columns, {name: run.source.columns for name, run in zip(NAMES, runs, strict=True)})
     if options.duplicates is not None:
         runs = [options.duplicates.apply(run) for run in runs]
-    for run in runs:
-        run.refuse(np.isnan(run.values), "not be NaN", "Leave the document out")
     joined = join_runs(runs[0], runs[1], options.threads)
-    n_skipped = [len(run.queries) - len(joined.query_ids) for run in runs]
-    notes = [
-        f"queries that only the {name} ranking has, left out: {n}"
-        for name, n in zip(NAMES, n_skipped, strict=True)
-        if n
-    ]
-    notes += [f"{name} ranking: {note}" for name, run in zip(NAMES, runs, strict=True) for note in run.source.notes]
-    return PairedRankings(*joined, tuple(notes))
+    own = (f"{name} ranking: {note}" for name, run in zip(NAMES, runs, strict=True) for note in run.source.notes)
+    return joined._replace(notes=(*joined.notes, *own))

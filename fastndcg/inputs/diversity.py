@@ -12,7 +12,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, sho
 from fastndcg.inputs.arrays import encode
 from fastndcg.inputs.dicts import READ_AS_IDS, holds_groups, list_groups, plain_rows, snapshot
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.ids import Groups, IdColumn, group
+from fastndcg.inputs.ids import Groups, IdColumn, group, join_segments
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.table import Qrels, Rows, Table
 from fastndcg.inputs.writers import Settings, encode_lines, list_trec_diversity
@@ -207,18 +207,16 @@ class DiversityQrels(Qrels):
             New ones, which share their arrays.
         """
         sizes = np.where(queries < 0, 0, np.diff(self.subtopic_offsets, append=0)[queries])
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(ends[-1]) + np.repeat(self.subtopic_offsets[queries] - ends[:-1], sizes)
+        ends, places = join_segments(self.subtopic_offsets[queries], sizes)
         return self.patterns.weighed((read_only(self.importance[places]), read_only(ends)))
 
     def _collapse(self, rows: Rows, subtopics: IdColumn, source: Source, importance: Array | None = None) -> None:
         """Join the judgments of each document, and order documents by falling id, as ndeval breaks ties."""
         labels = as_labels(rows.values, "labels")
         _check_labels(labels, rows, source)
-        queries = np.empty(len(labels), "i8")
-        queries[_list_rows(rows)] = np.repeat(np.arange(len(rows.queries)), np.diff(rows.groups.offsets))
-        documents = _number_ids(rows.documents)
-        topics = _number_ids(subtopics)
+        queries = rows.groups.number_rows()
+        documents = rows.documents.factorize()[0]
+        topics = subtopics.factorize()[0]
         order = np.lexsort((topics, documents, queries))
         starts = _find_changes(queries[order], documents[order])
         _refuse_repeats(order[~_find_changes(queries[order], documents[order], topics[order])], rows, subtopics, source)
@@ -342,9 +340,7 @@ class DiversityQrels(Qrels):
 
     def _take(self, queries: Array, rows: Array, offsets: Array) -> Self:
         table = super()._take(queries, rows, offsets)
-        sizes = np.diff(self.subtopic_offsets)[queries]
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(ends[-1]) + np.repeat(self.subtopic_offsets[queries] - ends[:-1], sizes)
+        ends, places = join_segments(self.subtopic_offsets[queries], np.diff(self.subtopic_offsets)[queries])
         put(
             table, patterns=self.patterns, subtopics=self.subtopics.take(places), subtopic_offsets=read_only(ends),
             importance=read_only(self.importance[places]), has_alternatives=self.has_alternatives,
@@ -457,16 +453,6 @@ def _refuse_repeats(repeats: Array, rows: Rows, subtopics: IdColumn, source: Sou
             f"{show_name(rows.documents.name(row))} is in subtopic "
             f"{show_name(subtopics.name(row))} again. Keep one label"
         )
-
-
-def _list_rows(rows: Rows) -> Array:
-    """Return the input rows, query after query."""
-    return np.arange(len(rows.documents)) if rows.groups.rows is None else rows.groups.rows
-
-
-def _number_ids(column: IdColumn) -> Array:
-    """Return a number for each id, the same for equal ids."""
-    return column.factorize()[0]
 
 
 def _find_changes(*columns: Array) -> Array:

@@ -24,7 +24,7 @@ from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.records import read_json
 from fastndcg.inputs.scored_frames import FileRequest
 from fastndcg.inputs.streams import StreamedTables
-from fastndcg.inputs.table import Qrels, Rows, Run, Table
+from fastndcg.inputs.table import Qrels, Rows, Run, Table, describe_row
 from fastndcg.inputs.text_lines import (
     NAME_THEM,
     NO_LIMIT,
@@ -36,7 +36,6 @@ from fastndcg.inputs.text_lines import (
 )
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels, read_only
-from fastndcg.runtime.escapes import show_name
 
 Kind = TypeVar("Kind", bound=Table)
 
@@ -275,16 +274,10 @@ def _read_msmarco(file: File, request: FileRequest) -> Any:
     with np.errstate(invalid="ignore"):
         if len(rows.values) and (rows.values % 1 != 0).any() and np.isfinite(rows.values).all():
             return request.kind.of(rows, source, request.options.threads)
-    names = rows.queries.names()
 
     def describe(row: int) -> str:
-        query = int(np.searchsorted(rows.groups.offsets, row if order is None else places[row], side="right")) - 1
-        document = show_name(rows.documents.name(row))
-        return f"document {document} of query {show_name(names[query])} ({source.unit or 'row'} {source.number(row)})"
+        return describe_row(rows.queries.take(rows.groups.number_rows()), rows.documents, source, row)
 
-    order = rows.groups.rows
-    places = np.empty(len(rows.values), "i8")
-    places[np.arange(len(places)) if order is None else order] = np.arange(len(places))
     try:
         scores = convert_ranks(rows.values, rows.groups, describe, source.name)
     except InvalidInputError as error:
@@ -360,22 +353,15 @@ class LabelsInFile(ArrayTruth):
         order = np.arange(len(rows.values)) if layout.order is None else layout.order
         owners = np.repeat(np.asarray(layout.query_ids, object), np.diff(layout.offsets))
         expected = np.empty((2, len(order)), object)
-        expected[:, order] = owners, [str(place) for place in _count_within(layout.offsets)]
-        queries = np.empty(len(order), object)
-        given = np.repeat(rows.queries.names(), np.diff(rows.groups.offsets))
-        queries[order if rows.groups.rows is None else rows.groups.rows] = given
+        places = np.arange(len(order)) - np.repeat(layout.offsets[:-1], np.diff(layout.offsets))
+        expected[:, order] = owners, list(map(str, places.tolist()))
+        queries = rows.queries.names()[rows.groups.number_rows()]
         for row, found in enumerate(zip(queries.tolist(), rows.documents.names().tolist(), strict=True)):
             if found != tuple(map(str, expected[:, row])):
                 raise InvalidInputError(
                     f"{source.place(row)}: must be of document {expected[1, row]} of query {expected[0, row]}, as in "
                     f"`truth`, but is of document {found[1]} of query {found[0]}. Give the scores of the same file"
                 )
-
-
-def _count_within(offsets: Array) -> Array:
-    """Return the place of each document in its query."""
-    counts: Array = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
-    return counts
 
 
 def read_svmlight(file: File, threads: int | None = None) -> LabelsInFile:

@@ -212,9 +212,14 @@ def split_at_blanks(column: IdColumn) -> tuple[IdColumn, IdColumn]:
 
 def _take_pieces(data: Array, starts: Array, stops: Array) -> IdColumn:
     """Return pieces of a text as a column."""
-    offsets = np.concatenate([[0], np.cumsum(stops - starts)])
-    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], stops - starts)
+    offsets, places = join_segments(starts, stops - starts)
     return IdColumn.of_bytes(data[places], offsets)
+
+
+def join_segments(starts: Array, sizes: Array) -> tuple[Array, Array]:
+    """Return the offsets of segments of an array, one after the other, and the places of their entries in it."""
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    return offsets, np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
 
 
 def make_comparable(
@@ -290,6 +295,15 @@ class Groups(NamedTuple):
     offsets: Array
     rows: Array | None
     firsts: Array
+
+    def number_rows(self) -> Array:
+        """Return the number of each row's query."""
+        numbers = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        if self.rows is None:
+            return numbers
+        in_order = np.empty(len(numbers), "i8")
+        in_order[self.rows] = numbers
+        return in_order
 
 
 def group(column: IdColumn, threads: int | None = None) -> Groups:

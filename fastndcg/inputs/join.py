@@ -57,15 +57,21 @@ class Joined(NamedTuple):
     has_unjudged: bool = False
 
 
-class JoinedRuns(NamedTuple):
-    """Scores of two runs for their common queries, and the place of each document of the second in the first."""
+class PairedRankings(NamedTuple):
+    """
+    Scores of two rankings, without NaN. Query q has those from ``offsets[q]`` to ``offsets[q + 1]`` of each.
+
+    `partners` gives the place of each document of the second ranking in the first, or -1. It equals None if both
+    rankings have the same documents in the same places.
+    """
 
     first: Array
     first_offsets: Array
     second: Array
     second_offsets: Array
-    partners: Array
-    query_ids: Array
+    partners: Array | None
+    query_ids: Array | None
+    notes: tuple[str, ...] = ()
 
 
 def join(
@@ -148,8 +154,10 @@ def find_alike(texts: list[str], others: list[str]) -> tuple[str, str, str] | No
     return None
 
 
-def join_runs(first: Run, second: Run, threads: int | None = None) -> JoinedRuns:
+def join_runs(first: Run, second: Run, threads: int | None = None) -> PairedRankings:
     """Join two runs, in the order of the first one's queries."""
+    for run in (first, second):
+        run.refuse(np.isnan(run.values), "not be NaN", "Leave the document out")
     in_second = find_ids(first.queries, second.queries, "queries", TWO_RUNS)
     common = np.flatnonzero(in_second >= 0)
     if not len(common):
@@ -161,13 +169,15 @@ def join_runs(first: Run, second: Run, threads: int | None = None) -> JoinedRuns
     partners, is_matched = match_documents((first, numbers), second, pairs, second_rows.offsets, TWO_RUNS, threads)
     partners -= np.repeat(first.offsets[common], np.diff(second_rows.offsets))
     partners[~is_matched] = ABSENT
-    return JoinedRuns(
+    skipped = {name: len(run.queries) - len(common) for name, run in (("first", first), ("second", second))}
+    return PairedRankings(
         first_rows.select(first.values),
         first_rows.offsets,
         second_rows.select(second.values),
         second_rows.offsets,
         partners,
         first.queries.take(common).names(),
+        tuple(f"queries that only the {name} ranking has, left out: {n}" for name, n in skipped.items() if n),
     )
 
 

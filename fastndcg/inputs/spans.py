@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.columns import SPAN_NAMES, ColumnNames
+from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.dicts import snapshot
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, group, make_comparable
+from fastndcg.inputs.ids import IdColumn, concatenate_columns, group, make_comparable
 from fastndcg.inputs.join import find_ids
 from fastndcg.inputs.messages import are_columns
 from fastndcg.rankings.validation import Array, read_only
@@ -71,8 +71,8 @@ def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
     ).factorize()
     n_gold = len(wanted.starts)
     bounds = np.arange(len(names) + 1)
-    united = unite(wanted, number_rows(groups[0], np.arange(len(names))), documents[:n_gold])
-    queries = number_rows(groups[1], in_gold)
+    united = unite(wanted, groups[0].number_rows(), documents[:n_gold])
+    queries = in_gold[groups[1].number_rows()]
     rows = np.lexsort((queries,) if found.order is None else (found.order, queries))
     rows = rows[queries[rows] >= 0]
     refuse_ties(found, queries, rows)
@@ -90,16 +90,6 @@ def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
         n_missing_in_chunks=int(np.count_nonzero(in_chunks < 0)),
         n_missing_in_gold=int(np.count_nonzero(in_gold < 0)),
     )
-
-
-def number_rows(groups: Groups, numbers: Array) -> Array:
-    """Return the number of each row's query."""
-    each = np.repeat(numbers, np.diff(groups.offsets))
-    if groups.rows is None:
-        return each
-    out = np.empty(len(each), "i8")
-    out[groups.rows] = each
-    return out
 
 
 class UnitedSpans(NamedTuple):
@@ -173,11 +163,6 @@ def read_spans(value: Any, name: str, columns: Any) -> Spans:
 
 class SpanFrame(Frame):
     """The columns of a frame by role, of which some are for spans alone."""
-
-    def _choose_roles(self) -> None:
-        super()._choose_roles()
-        of_spans = {role: tuple(self.given.find(role, self._names)) for role in SPAN_NAMES}
-        self.candidates = {**self.candidates, **of_spans}
 
     def _list_roles(self) -> list[str]:
         return ["query", "document", "start", "end", "weight", "rank", "score"]

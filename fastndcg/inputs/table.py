@@ -30,7 +30,7 @@ from fastndcg.inputs.dicts import (
     snapshot,
 )
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.ids import SPAN, Groups, IdColumn, group, make_comparable, run_on_spans
+from fastndcg.inputs.ids import SPAN, Groups, IdColumn, group, join_segments, make_comparable, run_on_spans
 from fastndcg.inputs.messages import Options, Source, row_problem
 from fastndcg.inputs.writers import (
     DEFAULT_TAG,
@@ -116,10 +116,16 @@ class Table(ReadOnly, Exportable):
     @classmethod
     def of(cls, rows: Rows, source: Source, threads: int | None = None) -> Self:
         """Build a table from rows that were grouped by query."""
-        table = cls.__new__(cls)
-        table._fill(rows, source)
+        table = cls.of_distinct(rows, source)
         if not cls.may_repeat:
             table._refuse_repeats(threads)
+        return table
+
+    @classmethod
+    def of_distinct(cls, rows: Rows, source: Source) -> Self:
+        """Build a table from rows that were grouped by query, and have each document of a query once."""
+        table = cls.__new__(cls)
+        table._fill(rows, source)
         return table
 
     @classmethod
@@ -153,11 +159,9 @@ class Table(ReadOnly, Exportable):
             offsets = count_offsets(filled_rows.values())
             items = cls._read_plain_items(filled_rows)
         values, documents = items
-        table = cls.__new__(cls)
-        source = Source(f"the {cls.what}")
-        queries = IdColumn.of(filled_rows, f"ids of queries in {source.name}")
-        table._fill(Rows(queries, Groups(offsets, None, offsets[:-1]), documents, values), source)
-        return table
+        queries = IdColumn.of(filled_rows, f"ids of queries in the {cls.what}")
+        rows_by_query = Rows(queries, Groups(offsets, None, offsets[:-1]), documents, values)
+        return cls.of_distinct(rows_by_query, Source(f"the {cls.what}"))
 
     @classmethod
     def of_id_lists(cls, rows: Mapping[Any, Any]) -> Self:
@@ -173,10 +177,8 @@ class Table(ReadOnly, Exportable):
     @classmethod
     def of_lists(cls, lists: IdLists, values: Array, source: Source) -> Self:
         """Build a table from lists of ids without repeated ids, and a value for each id."""
-        table = cls.__new__(cls)
         groups = Groups(lists.offsets, None, lists.offsets[:-1])
-        table._fill(Rows(lists.queries, groups, lists.documents, values), source)
-        return table
+        return cls.of_distinct(Rows(lists.queries, groups, lists.documents, values), source)
 
     @classmethod
     def from_frame(cls, frame: Any, columns: Mapping[str, str] | None = None, *, threads: int | None = None) -> Self:
@@ -238,8 +240,8 @@ class Table(ReadOnly, Exportable):
             refuse_sizes(role, lists.offsets, "document", offsets, source)
             values = lists.values
             if role == "rank":
-                owners = np.repeat(np.arange(len(queries)), np.diff(offsets))
-                describe = functools.partial(describe_row, queries.take(owners), documents, source)
+                owners = queries.take(groups.number_rows())
+                describe = functools.partial(describe_row, owners, documents, source)
                 values = convert_ranks(values, groups, describe, source.name)
         filled = np.flatnonzero(np.diff(offsets))  # a query without ids counts as missing
         bounds = np.append(offsets[:-1][filled], offsets[-1])
@@ -299,9 +301,7 @@ class Table(ReadOnly, Exportable):
         make_comparable(self.queries, column, "queries", (self.what, "`query_ids`"))
         names = set(column.names().tolist())
         queries = np.flatnonzero([name in names for name in self.queries.names().tolist()])
-        sizes = np.diff(self.offsets)[queries]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[queries] - offsets[:-1], sizes)
+        offsets, rows = join_segments(self.offsets[queries], np.diff(self.offsets)[queries])
         return self._take(queries, rows, offsets)
 
     def to_dict(self) -> dict[Any, dict[Any, Any]]:
@@ -361,12 +361,8 @@ class Table(ReadOnly, Exportable):
     def _take(self, queries: Array, rows: Array, offsets: Array) -> Self:
         """Return a table of some queries, and some rows of each."""
         groups = Groups(offsets, None, offsets[:-1])
-        table = type(self).__new__(type(self))
-        table._fill(
-            Rows(self.queries.take(queries), groups, self.documents.take(rows), self.values[rows]),
-            Source(f"the {self.what}"),
-        )
-        return table
+        taken = Rows(self.queries.take(queries), groups, self.documents.take(rows), self.values[rows])
+        return self.of_distinct(taken, Source(f"the {self.what}"))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -751,8 +747,7 @@ class Run(Table):
         {'q1': {'d2': 1.5, 'd1': 0.3}}
         """
         sizes = np.minimum(np.diff(self.offsets), check_whole_number(k, "k", 1))
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1] - offsets[:-1], sizes)
+        offsets, places = join_segments(self.offsets[:-1], sizes)
         return self._take(np.arange(len(self.queries)), self.order_by_score()[places], offsets)
 
     @classmethod

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.dispatch import PairedRankings, read_pairs
+from fastndcg.inputs.dispatch import read_pairs
+from fastndcg.inputs.join import PairedRankings
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.recommendations.item_data import ItemData, read_item_data
 from fastndcg.inputs.spans import join_spans

@@ -10,7 +10,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.frames import is_frame
-from fastndcg.inputs.ids import IdColumn, split_spans
+from fastndcg.inputs.ids import IdColumn, join_segments, split_spans
 from fastndcg.inputs.join import find_ids
 from fastndcg.inputs.recommendations.interactions import (
     Interactions,
@@ -23,7 +23,6 @@ from fastndcg.inputs.recommendations.models import Model
 from fastndcg.inputs.table import Qrels, Run, Table
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
-from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.validation import Array, as_array, as_numbers, check_whole_number, read_only
 from fastndcg.runtime.threads import run_all
 
@@ -116,8 +115,7 @@ def _read_known(frame: Any, columns: Any, user_ids: IdColumn | None, name: str) 
         return Interactions(table.documents.names(), table.values, table.offsets)
     rows = find_ids(user_ids, table.queries, "queries", ("recommended", name))
     sizes = np.where(rows >= 0, np.diff(np.append(table.offsets, table.offsets[-1]))[rows], 0)
-    offsets = count_before(sizes)
-    places = np.arange(offsets[-1]) + np.repeat(table.offsets[np.maximum(rows, 0)] - offsets[:-1], sizes)
+    offsets, places = join_segments(table.offsets[np.maximum(rows, 0)], sizes)
     return Interactions(table.documents.names()[places], table.values[places], offsets)
 
 

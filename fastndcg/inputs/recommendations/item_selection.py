@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Set
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
@@ -11,7 +11,7 @@ import numpy as np
 from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, Option, shorten
 from fastndcg.inputs.arrays import read_ragged
-from fastndcg.inputs.ids import IdColumn, run_on_spans
+from fastndcg.inputs.ids import IdColumn, join_segments, run_on_spans
 from fastndcg.inputs.recommendations.interactions import PADDING, PART, Interactions, are_rising, as_items
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
@@ -206,9 +206,7 @@ def take_lists(lists: ItemLists, users: Array) -> ItemLists:
     n_lists = len(lists.offsets) - 1
     if lists.is_shared or (len(users) == n_lists and (users == np.arange(n_lists)).all()):
         return lists
-    sizes = np.diff(lists.offsets)[users]
-    offsets = count_before(sizes)
-    places = np.arange(int(offsets[-1])) + np.repeat(lists.offsets[users] - offsets[:-1], sizes)
+    offsets, places = join_segments(lists.offsets[users], np.diff(lists.offsets)[users])
     return lists._replace(items=read_only(lists.items[places]), offsets=read_only(offsets))
 
 
@@ -227,12 +225,12 @@ def read_item_arrays(value: Any, name: str, threads: int | None) -> ItemLists | 
     if _are_texts(value):
         return IdColumn.of(list(value) if isinstance(value, Set) else value, f"`{name}`")
     if isinstance(value, Set | range):
-        return _share(np.fromiter(_check_numbers(value), "i8"))
+        return _share(as_items(list(value), name, 1))
     if hasattr(value, "tocsr"):
         return _read_matrix(value, threads)
-    if isinstance(value, np.ndarray | list | tuple) or read_ragged(value, name) is not None or _is_tensor(value):
-        return _read_arrays(value, name, threads)
-    return None
+    is_array = isinstance(value, np.ndarray | list | tuple) or read_ragged(value, name) is not None
+    is_tensor = hasattr(value, "__array__") and hasattr(value, "ndim") and not hasattr(value, "columns")
+    return _read_arrays(value, name, threads) if is_array or is_tensor else None
 
 
 def _are_texts(value: Any) -> bool:
@@ -441,9 +439,7 @@ def _read_arrays(value: Any, name: str, threads: int | None) -> ItemLists:
 
 def _read_rows(rows: Any, name: str, threads: int | None) -> ItemLists:
     """Read a list with the items of each user as a list, set or array."""
-    wrong = next((row for row in rows if not isinstance(row, list | tuple | Set | np.ndarray)), None)
-    if wrong is None:
-        wrong = next((row for row in rows if isinstance(row, np.ndarray) and row.ndim == 0), None)
+    wrong = next((row for row in rows if not isinstance(row, list | tuple | Set) and getattr(row, "ndim", 0) < 1), None)
     if wrong is not None:
         raise InvalidTypeError(f"rows must be lists, sets or arrays of items, but one is {shorten(wrong)}. Convert it")
     first = next((item for row in rows for item in row), None)
@@ -478,22 +474,3 @@ def _share(items: Array) -> ItemLists:
     """Return one list of items for all users."""
     interactions = sort_items(Interactions(items, None, [0, len(items)]), None)
     return ItemLists(interactions.items, interactions.offsets, None, True)
-
-
-def _check_numbers(items: Set[Any] | range) -> list[int]:
-    """Return the items of a set. Raise for one that is no whole number."""
-    numbers = list(items)
-    wrong = next((item for item in numbers if isinstance(item, bool) or not isinstance(item, int | np.integer)), None)
-    if wrong is not None:
-        raise InvalidTypeError(f"items must be whole numbers, but one is {shorten(wrong)}. Number items as the columns")
-    return numbers
-
-
-def _is_tensor(value: Any) -> bool:
-    """Return True for arrays of other libraries."""
-    return (
-        not isinstance(value, Mapping)
-        and hasattr(value, "__array__")
-        and hasattr(value, "ndim")
-        and not hasattr(value, "columns")
-    )
