@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -97,7 +97,7 @@ class ColumnNames(Mapping[str, str]):
         The name that the user gave for the documents of the predictions.
     """
 
-    by_role: Mapping[str, str]
+    by_role: Mapping[str, str] = field(hash=False)
     side: str = ""
     must_exist: bool = False
     beside: frozenset[str] = frozenset()
@@ -119,11 +119,6 @@ class ColumnNames(Mapping[str, str]):
         if isinstance(columns, cls):
             return columns if columns.side else replace(columns, side=side)
         return name_columns(columns, side, is_alone=False if side else None, must_exist=side != "")
-
-    def find_all(self, names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-        """Return the columns that may have each role, cached: calls of one program have tables of few kinds."""
-        given = tuple(self.by_role.items())
-        return _find_all(names, given, self.side, self.must_exist, self.beside, self.is_alone, self.retrieved)
 
     def find(self, role: str, names: Collection[str]) -> list[str]:
         """Return the columns that may have a role: one if it is clear, none, or several."""
@@ -149,16 +144,13 @@ class ColumnNames(Mapping[str, str]):
 
 
 @functools.lru_cache(1 << 8)
-def _find_all(
-    names: tuple[str, ...], given: tuple[tuple[str, str], ...], side: str, must_exist: bool, beside: frozenset[str],
-    is_alone: bool | None, retrieved: str | None,
-) -> Mapping[str, tuple[str, ...]]:  # fmt: skip
-    known = ColumnNames(dict(given), side, must_exist, beside, is_alone, retrieved)
+def find_roles(known: ColumnNames, names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Return the columns that may have each role, cached: calls of one program have tables of few kinds."""
     found = {role: tuple(known.find(role, names)) for role in (*ROLES, "retrieved", *SPAN_NAMES)}
-    if not found["document"] and side:
-        found["document"] = tuple(known.find("relevant" if side == "truth" else "retrieved", names))
-    if retrieved is not None:
-        found["retrieved"] = (retrieved,)
+    if not found["document"] and known.side:
+        found["document"] = tuple(known.find("relevant" if known.side == "truth" else "retrieved", names))
+    if known.retrieved is not None:
+        found["retrieved"] = (known.retrieved,)
     return MappingProxyType(found)
 
 

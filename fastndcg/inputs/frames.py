@@ -18,7 +18,7 @@ import numpy as np
 
 from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Row, join_names, shorten
 from fastndcg.inputs.arrays import LIST_TYPES, Ragged, convert_decimals, find_first_null, find_list, flatten_lists
-from fastndcg.inputs.columns import ColumnNames, find_usual_names
+from fastndcg.inputs.columns import ColumnNames, find_roles, find_usual_names
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.table_sources import (
     REMEDY,
@@ -92,7 +92,7 @@ class Frame:
         self._is_pandas = is_pandas(frame)
         opened = frame if self._is_pandas else open_tables(frame, name)
         self._names, self._read = _open_columns(opened, name)
-        self._choose_roles()
+        self.candidates = find_roles(self.given, tuple(self._names))
         self._n_rows = len(frame) if self._is_pandas else getattr(opened, "num_rows", None)
 
     @functools.cached_property
@@ -251,7 +251,7 @@ class Frame:
                 view.__dict__.pop(cached, None)
             view.given = ColumnNames(by_role, side, must_exist=True, is_alone=False)
             view._names = list(by_role.values())
-            view._choose_roles()
+            view.candidates = find_roles(view.given, tuple(view._names))
             view.notes = note
             frames.append(view)
         return frames[0], frames[1]
@@ -390,10 +390,6 @@ class Frame:
             )
         check_column(column, what, self.first_row)
         return name, column
-
-    def _choose_roles(self) -> None:
-        """Find the possible columns of each role: the one that the user named, or those with usual names."""
-        self.candidates = self.given.find_all(tuple(self._names))
 
     def _flattened(self, name: str, column: Any) -> tuple[Any, Array]:
         """Return the values of a column of lists, and the offsets of the lists."""

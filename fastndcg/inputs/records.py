@@ -19,7 +19,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import Ragged
-from fastndcg.inputs.columns import ColumnNames, find_usual_roles
+from fastndcg.inputs.columns import ColumnNames, find_roles, find_usual_roles
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.files import LINE, File
 from fastndcg.inputs.frames import Frame
@@ -125,7 +125,7 @@ class Records(Frame):
         self._is_pandas = False
         self._fields = self._list_fields(value_role)
         self._names = list(self._fields)
-        self._choose_roles()
+        self.candidates = find_roles(self.given, tuple(self._names))
         self.source = self.source._replace(columns=tuple(self._names))
 
     def __len__(self) -> int:
@@ -172,12 +172,10 @@ class Records(Frame):
                 self._refuse_value(row, name, "be a list in each record", values)
         return list(chain.from_iterable(rows)), np.cumsum([0, *map(len, rows)])
 
-    def _get(self, name: str) -> list[Any]:
-        return self._read_field(name)
-
     def read_ids(self, role: str) -> IdColumn:
         """Read a field of ids."""
-        name, values = self._column(role)
+        name = self._choose_name(role)
+        values = self._get(name)
         kinds = dict.fromkeys(map(type, values))
         has_texts = issubclass(next(iter(kinds)), str)
         for kind in kinds:
@@ -191,7 +189,8 @@ class Records(Frame):
         """Read a field of numbers. Records of queries and documents only have the label 1."""
         if role == "label" and self.is_interactions:
             return np.ones(len(self), "i1")
-        return self._convert_numbers(*self._column(role))
+        name = self._choose_name(role)
+        return self._convert_numbers(name, self._get(name))
 
     def _convert_numbers(self, name: str, values: list[Any]) -> Array:
         for kind in set(map(type, values)):
@@ -207,12 +206,7 @@ class Records(Frame):
             self._refuse_value(row, name, "fit int64 or float64", values[row])
         return numbers
 
-    def _column(self, role: str) -> tuple[str, list[Any]]:
-        """Return the name and the values of the field of a role."""
-        name = self._choose_name(role)
-        return name, self._read_field(name)
-
-    def _read_field(self, name: str) -> list[Any]:
+    def _get(self, name: str) -> list[Any]:
         field = self._fields[name]
         try:
             return list(map(itemgetter(field), self._rows))
