@@ -41,7 +41,7 @@ _PUBLIC = {
     "fusion.tuning.result": ["FusionCurve", "TunedFusion"],
     "inputs.diversity": ["DiversityQrels"],
     "inputs.table": ["Qrels", "Run"],
-    "inputs.recommendations.interactions": ["Interactions", "Recommendations"],
+    "inputs.interactions": ["Interactions", "Recommendations"],
     "inputs.formats": ["read_qrels", "read_run"],
     "link_prediction": ["evaluate_pairs"],
     "metrics.families": ["CATALOG", "Parameter"],

@@ -36,8 +36,8 @@ from fastndcg.fusion.tuning.tune import tune_fusion as tune_fusion
 from fastndcg.inputs.diversity import DiversityQrels as DiversityQrels
 from fastndcg.inputs.formats import read_qrels as read_qrels
 from fastndcg.inputs.formats import read_run as read_run
-from fastndcg.inputs.recommendations.interactions import Interactions as Interactions
-from fastndcg.inputs.recommendations.interactions import Recommendations as Recommendations
+from fastndcg.inputs.interactions import Interactions as Interactions
+from fastndcg.inputs.interactions import Recommendations as Recommendations
 from fastndcg.inputs.table import Qrels as Qrels
 from fastndcg.inputs.table import Run as Run
 from fastndcg.link_prediction import evaluate_pairs as evaluate_pairs

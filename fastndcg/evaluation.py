@@ -26,10 +26,10 @@ from fastndcg.inputs.dispatch import (
     prepare_truth,
 )
 from fastndcg.inputs.duplicates import make_duplicates
+from fastndcg.inputs.interactions import Interactions
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options, note_alternatives, note_confused, refuse_keywords
-from fastndcg.inputs.recommendations.interactions import Interactions
-from fastndcg.inputs.recommendations.models import (
+from fastndcg.inputs.models import (
     MatchedModel,
     Model,
     count_ranks,

@@ -24,8 +24,8 @@ from fastndcg.engine.run import run
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.evaluation import Request, join_system, make_options, parse_request, put_weights
 from fastndcg.inputs.dispatch import make_whole, prepare_truth
+from fastndcg.inputs.interactions import RankingPartitions
 from fastndcg.inputs.messages import Options, note_confused
-from fastndcg.inputs.recommendations.interactions import RankingPartitions
 from fastndcg.inputs.scored_frames import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.limits import MAX_RANK

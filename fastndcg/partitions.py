@@ -12,7 +12,7 @@ import numpy as np
 from fastndcg.engine import run as engine
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import Scratch
-from fastndcg.inputs.recommendations.interactions import RankingPartitions
+from fastndcg.inputs.interactions import RankingPartitions
 from fastndcg.inputs.streams import Batch, NotSorted, Stream, StreamedTables
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention

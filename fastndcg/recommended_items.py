@@ -14,7 +14,7 @@ from fastndcg.engine.plan import describe_kernel
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.recommendations.item_data import ItemData, read_item_data, read_user_ids
+from fastndcg.inputs.item_data import ItemData, read_item_data, read_user_ids
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics

@@ -90,7 +90,7 @@ def make_choices() -> str:
     from fastndcg.fusion.conventions import ABSENT_CHOICES
     from fastndcg.inputs import duplicates
     from fastndcg.inputs.formats import FORMATS_BY_NAME
-    from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
+    from fastndcg.inputs.item_selection import MISSING_TRUTH
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.integrations.sklearn import RESPONSE_METHODS
     from fastndcg.metrics.families import AGGREGATES, FAMILIES

@@ -11,9 +11,9 @@ from fastndcg.errors import Choice, InvalidInputError, shorten, suggest_name
 from fastndcg.evaluation import evaluate_prepared, parse_request
 from fastndcg.explaining.explanation import GAIN_SUMS
 from fastndcg.inputs.dispatch import TruthInput, join_predictions, make_whole
+from fastndcg.inputs.interactions import RankingPartitions
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options
-from fastndcg.inputs.recommendations.interactions import RankingPartitions
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff, refuse_repeats

@@ -14,9 +14,9 @@ from fastndcg.inputs.dicts import IdLists, refuse_repeated_ids
 from fastndcg.inputs.dispatch import find_form, read_run_form
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.ids import IdColumn
+from fastndcg.inputs.interactions import Recommendations, read_unpadded_items
 from fastndcg.inputs.messages import Options, Source
-from fastndcg.inputs.recommendations.interactions import Recommendations, read_unpadded_items
-from fastndcg.inputs.recommendations.models import Model
+from fastndcg.inputs.models import Model
 from fastndcg.inputs.table import Qrels, Run, choose_run
 from fastndcg.rankings.validation import read_only
 

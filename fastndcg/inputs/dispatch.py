@@ -24,6 +24,23 @@ from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.formats import LabelsInFile, read_path
 from fastndcg.inputs.frames import LISTS_READ_AS_IDS, Frame, is_frame, is_pandas
 from fastndcg.inputs.ids import Groups, IdColumn
+from fastndcg.inputs.interactions import (
+    Interactions,
+    RankingPartitions,
+    Recommendations,
+    checked_matrix,
+    match_recommendations,
+    read_classes,
+    read_unpadded_items,
+    refuse_frame,
+)
+from fastndcg.inputs.item_selection import (
+    ItemLists,
+    ItemSelection,
+    as_lists,
+    convert_to_interactions,
+    read_item_arrays,
+)
 from fastndcg.inputs.join import Joined, PairedRankings, join, join_runs
 from fastndcg.inputs.messages import (
     MOST_COLUMNS,
@@ -34,24 +51,7 @@ from fastndcg.inputs.messages import (
     refuse_records,
     refuse_several,
 )
-from fastndcg.inputs.recommendations.interactions import (
-    Interactions,
-    RankingPartitions,
-    Recommendations,
-    checked_matrix,
-    match_recommendations,
-    read_classes,
-    read_unpadded_items,
-    refuse_frame,
-)
-from fastndcg.inputs.recommendations.item_selection import (
-    ItemLists,
-    ItemSelection,
-    as_lists,
-    convert_to_interactions,
-    read_item_arrays,
-)
-from fastndcg.inputs.recommendations.models import Model, match_scores, partition_model, read_score_matrix
+from fastndcg.inputs.models import Model, match_scores, partition_model, read_score_matrix
 from fastndcg.inputs.records import is_golden_set, is_records, read_golden_set, read_records
 from fastndcg.inputs.scored_frames import FileRequest, ScoredRows, TablePair, read_truth_table
 from fastndcg.inputs.streams import StreamedTables

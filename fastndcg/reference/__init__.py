@@ -21,11 +21,11 @@ from fastndcg.choices import Competitors, ConventionName, DuplicateChoice, Dupli
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.inputs.dispatch import join_all, make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.duplicates import make_duplicates
+from fastndcg.inputs.interactions import Interactions
+from fastndcg.inputs.item_selection import convert_to_interactions
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options
-from fastndcg.inputs.recommendations.interactions import Interactions
-from fastndcg.inputs.recommendations.item_selection import convert_to_interactions
-from fastndcg.inputs.recommendations.models import Model, read_score_matrix
+from fastndcg.inputs.models import Model, read_score_matrix
 from fastndcg.inputs.scored_frames import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families.counts import n_relevant, precision_denominator, recall_denominator

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.recommendations.interactions import Interactions
-from fastndcg.inputs.recommendations.item_selection import ItemLists, ItemSelection
-from fastndcg.inputs.recommendations.models import Model
+from fastndcg.inputs.interactions import Interactions
+from fastndcg.inputs.item_selection import ItemLists, ItemSelection
+from fastndcg.inputs.models import Model
 from fastndcg.inputs.table import Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention

@@ -9,9 +9,9 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.dispatch import read_pairs
+from fastndcg.inputs.item_data import ItemData, read_item_data
 from fastndcg.inputs.join import PairedRankings
 from fastndcg.inputs.messages import Options
-from fastndcg.inputs.recommendations.item_data import ItemData, read_item_data
 from fastndcg.inputs.spans import join_spans
 from fastndcg.metrics.families.beyond_accuracy import Facts
 from fastndcg.metrics.families.spans import SpanCase

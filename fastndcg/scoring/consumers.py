@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastndcg.inputs.interactions import PADDING
+from fastndcg.inputs.item_selection import MatchedItems, take_lists
 from fastndcg.inputs.messages import Options
-from fastndcg.inputs.recommendations.interactions import PADDING
-from fastndcg.inputs.recommendations.item_selection import MatchedItems, take_lists
-from fastndcg.inputs.recommendations.models import RankTask
+from fastndcg.inputs.models import RankTask
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import RankCounts

@@ -12,9 +12,9 @@ from fastndcg.choices import Similarity
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.dispatch import read_selection
 from fastndcg.inputs.ids import IdColumn
+from fastndcg.inputs.interactions import PADDING, Recommendations
 from fastndcg.inputs.messages import Options
-from fastndcg.inputs.recommendations.interactions import PADDING, Recommendations
-from fastndcg.inputs.recommendations.models import Model, RankTask, match_nothing
+from fastndcg.inputs.models import Model, RankTask, match_nothing
 from fastndcg.inputs.table import Run
 from fastndcg.rankings.known_ranks import RankCounts
 from fastndcg.rankings.validation import Array, check_whole_number

@@ -25,7 +25,7 @@ from fastndcg.inputs.dispatch import KnownPredictions, make_selection
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.messages import Options, refuse_keywords
-from fastndcg.inputs.recommendations.models import Model
+from fastndcg.inputs.models import Model
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.rankings import Rankings

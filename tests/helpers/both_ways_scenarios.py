@@ -11,7 +11,7 @@ from fastndcg.engine import run as engine
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import CHOICES as FUSION_CHOICES
 from fastndcg.inputs.ids import IdColumn
-from fastndcg.inputs.recommendations.interactions import MAX_MARKED_ROW, Interactions
+from fastndcg.inputs.interactions import MAX_MARKED_ROW, Interactions
 from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import CHOICES, conventions

@@ -12,7 +12,7 @@ from strategies import examples
 import fastndcg as fn
 from fastndcg import partitions
 from fastndcg.engine import run as engine
-from fastndcg.inputs.recommendations import interactions as items
+from fastndcg.inputs import interactions as items
 from fastndcg.kernels.inputs.match_items import are_rising
 from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.engine import run as engine
+from fastndcg.inputs import item_selection, models
 from fastndcg.inputs.dispatch import read_selection
-from fastndcg.inputs.recommendations import item_selection, models
-from fastndcg.inputs.recommendations.interactions import Interactions
-from fastndcg.inputs.recommendations.item_selection import ItemSelection
+from fastndcg.inputs.interactions import Interactions
+from fastndcg.inputs.item_selection import ItemSelection
 from fastndcg.kernels.ranking.rank import AUTO, COUNT, SELECT, SORT
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.rankings.score_rows import ScoreRowRankings

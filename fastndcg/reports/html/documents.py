@@ -15,7 +15,7 @@ from fastndcg.explaining.system_queries import (
     pair_documents,
 )
 from fastndcg.inputs.dispatch import TruthInput, prepare_truth
-from fastndcg.inputs.recommendations.models import Model
+from fastndcg.inputs.models import Model
 from fastndcg.inputs.table import Run
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.reports.html.query_values import MetricValues

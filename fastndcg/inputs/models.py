@@ -13,16 +13,14 @@ from fastndcg.errors import Choice, InvalidInputError, shorten
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.frames import is_frame
 from fastndcg.inputs.ids import IdColumn, split_spans
-from fastndcg.inputs.join import ABSENT, find_ids
-from fastndcg.inputs.messages import Options
-from fastndcg.inputs.recommendations.interactions import (
+from fastndcg.inputs.interactions import (
     FEW_PARTS,
     LEAST_PART,
     Interactions,
     RankingPartitions,
     Recommendations,
 )
-from fastndcg.inputs.recommendations.item_selection import (
+from fastndcg.inputs.item_selection import (
     ItemLists,
     ItemSelection,
     MatchedItems,
@@ -34,6 +32,8 @@ from fastndcg.inputs.recommendations.item_selection import (
     sort_items,
     take_lists,
 )
+from fastndcg.inputs.join import ABSENT, find_ids
+from fastndcg.inputs.messages import Options
 from fastndcg.inputs.records import is_records
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.limits import MAX_RANK

@@ -11,15 +11,15 @@ from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.frames import is_frame
 from fastndcg.inputs.ids import IdColumn, join_segments, split_spans
-from fastndcg.inputs.join import find_ids
-from fastndcg.inputs.recommendations.interactions import (
+from fastndcg.inputs.interactions import (
     Interactions,
     Recommendations,
     checked_matrix,
     describe_gap,
     read_item_rows,
 )
-from fastndcg.inputs.recommendations.models import Model
+from fastndcg.inputs.join import find_ids
+from fastndcg.inputs.models import Model
 from fastndcg.inputs.table import Qrels, Run, Table
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric

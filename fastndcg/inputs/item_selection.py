@@ -12,7 +12,7 @@ from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, Option, shorten
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.ids import IdColumn, join_segments, run_on_spans
-from fastndcg.inputs.recommendations.interactions import PADDING, PART, Interactions, are_rising, as_items
+from fastndcg.inputs.interactions import PADDING, PART, Interactions, are_rising, as_items
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.filters import count_before

@@ -1,1 +1,0 @@
-"""Recommended items, interactions, and data about items."""
