@@ -15,7 +15,7 @@ from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import Groups, IdColumn, group, join_segments
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.table import Qrels, Rows, Table
-from fastndcg.inputs.writers import Settings, encode_lines, list_trec_diversity
+from fastndcg.inputs.writers import list_trec_diversity
 from fastndcg.rankings.rankings import Patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels, put, read_only
 from fastndcg.runtime.escapes import show_name
@@ -57,6 +57,7 @@ class DiversityQrels(Qrels):
 
     __slots__ = ("has_alternatives", "importance", "patterns", "subtopic_offsets", "subtopics")
     by_subtopic = True
+    _list_trec = list_trec_diversity
     has_alternatives: bool  # True for groups of which one document is enough
     importance: Array  # of each query's subtopics, in the order of `subtopics`
     patterns: Patterns
@@ -223,7 +224,9 @@ class DiversityQrels(Qrels):
 
         firsts = order[starts]
         offsets = np.searchsorted(queries[firsts], np.arange(len(rows.queries) + 1))
-        by_id = np.lexsort((~_order_ids(rows.documents.take(firsts), offsets), queries[firsts]))
+        distinct = rows.documents.take(firsts)
+        keys = distinct.order_ties(read_only(np.zeros(len(distinct))), read_only(offsets))
+        by_id = np.lexsort((~keys, queries[firsts]))
         owners = np.empty(len(firsts), "i8")
         owners[by_id] = np.arange(len(firsts))
         owner = owners[np.cumsum(starts) - 1]
@@ -305,10 +308,6 @@ class DiversityQrels(Qrels):
                 first = next(iter(rows.values()))
                 first[subtopic] = min(max(first.values()), 0)  # the highest label of the document stays
             yield query, rows
-
-    def _write_trec(self, settings: Settings) -> Iterator[bytes]:
-        """Yield lines in TREC's format of judgments by subtopic."""
-        return encode_lines(list_trec_diversity(self, settings))
 
     def _export_columns(self) -> dict[str, Array]:
         rows = [
@@ -464,13 +463,3 @@ def _number_in_queries(queries: Array, topics: Array) -> Array:
     """Number the subtopics of each query from 0."""
     distinct, numbers = np.unique(queries * (topics.max(initial=0) + 1) + topics, return_inverse=True)
     return np.asarray(numbers - np.searchsorted(distinct, queries * (topics.max(initial=0) + 1)))
-
-
-def _order_ids(documents: IdColumn, offsets: Array) -> Array:
-    """Return numbers in the order of the documents' ids within each query."""
-    if not documents.are_texts:
-        return documents.order_numbers()
-    keys = np.empty(len(documents), "i8")
-    equal_scores = read_only(np.zeros(len(documents)))
-    documents.rank_ties(equal_scores, read_only(offsets), 0, len(offsets) - 1, keys)
-    return keys

@@ -145,19 +145,18 @@ class IdColumn:
         load_kernels("inputs.id_hashing").find_duplicate(self.ids, offsets, first, stop, rows)
         return rows.tolist() if rows[0] >= 0 else []
 
-    def rank_ties(self, scores: Array, offsets: Array, first: int, stop: int, out: Array) -> None:
-        """Write numbers in the order of the ids of documents with equal float32 scores, query by query."""
-        load_kernels("inputs.id_hashing").rank_ties(self.ids, scores, offsets, first, stop, out)
+    def order_ties(self, scores: Array, offsets: Array, threads: int | None = None) -> Array:
+        """Return numbers in the order of the ids of documents with equal float32 scores, query by query."""
+        if not self.are_texts:
+            return self.order_numbers()
+        keys = np.empty(len(self), "i8")
+        rank = load_kernels("inputs.id_hashing").rank_ties
+        run_on_spans(offsets, lambda first, stop: rank(self.ids, scores, offsets, first, stop, keys), threads)
+        return keys
 
     def order_numbers(self) -> Array:
         """Return numbers in the order of ids that are whole numbers."""
         return self.numbers() ^ np.int64(-(2**63)) if self.is_wide else self.numbers()
-
-    def partition(self, n_parts: int) -> Array:
-        """Return a part from 0 to n_parts - 1 for each id, the same for equal ids."""
-        parts = np.empty(len(self), "i8")
-        load_kernels("inputs.id_hashing").partition_by_hash(self.ids, n_parts, parts)
-        return parts
 
     def text_bytes(self) -> tuple[Array, Array]:
         """Return the UTF-8 bytes of texts, and their offsets."""

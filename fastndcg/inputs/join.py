@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -183,17 +183,7 @@ def join_runs(first: Run, second: Run, threads: int | None = None) -> PairedRank
 
 def tie_keys(run: Run, threads: int | None) -> Array:
     """Return numbers in the order of the documents' ids, wherever scores are equal."""
-    if run.keys is not None:
-        return run.keys
-    if not run.documents.are_texts:
-        return run.documents.order_numbers()
-    keys = np.empty(len(run), "i8")
-
-    def rank(first: int, stop: int) -> None:
-        run.documents.rank_ties(run.values, run.offsets, first, stop, keys)
-
-    run_on_spans(run.offsets, rank, threads)
-    return keys
+    return run.documents.order_ties(run.values, run.offsets, threads) if run.keys is None else run.keys
 
 
 def take_first_documents(run: Run, n: int, convention: Convention, threads: int | None = None) -> Run:
@@ -267,7 +257,7 @@ class _DocumentNames:
     def __call__(self, name: str, index: int) -> str:
         """Return the name of one document."""
         table, rows = (self.qrels, self.pool_rows) if name == "pool" else (self.run, self.run_rows)
-        row = rows.find_row(index)
+        row = int(rows.find_rows(index))
         is_again = table is self.run and self.run.is_empty is not None and self.run.is_empty[row]
         return f"{table.documents.name(row)}{AGAIN if is_again else ''}"
 
@@ -280,7 +270,7 @@ class _DocumentNames:
         """Return the names of the retrieved documents of one query, read at once."""
         if start == stop:
             return []
-        first = self.run_rows.find_row(start)
+        first = int(self.run_rows.find_rows(start))
         return [str(name) for name in self.run.documents.take(np.arange(first, first + stop - start)).names().tolist()]
 
 
@@ -304,15 +294,10 @@ class _Segments:
         load_kernels("inputs.join").copy_segments(read_only(values), self._starts, self.offsets, out)
         return out
 
-    def find_rows(self, indices: Array) -> Array:
-        """Return the rows of the table that are at some indices of the selected rows."""
+    def find_rows(self, indices: Any) -> Array:
+        """Return the rows of the table that are at some indices of the selected rows, or the row at one."""
         queries = np.searchsorted(self.offsets, indices, side="right") - 1
         return np.asarray(self._starts[queries] + indices - self.offsets[queries])
-
-    def find_row(self, index: int) -> int:
-        """Return the row of the table that is at an index of the selected rows."""
-        query = int(np.searchsorted(self.offsets, index, side="right")) - 1
-        return int(self._starts[query] + index - self.offsets[query])
 
 
 def match_documents(

@@ -258,7 +258,7 @@ def _match_ids(
     _refuse_missing(truth, missing, n_unjudged, convention)
     queries = np.flatnonzero(rows >= 0)
     users = rows[queries]
-    items = find_documents(truth, model)
+    items = find_ids(truth.documents, _list_ids(model.document_ids, model.n_items), "documents", SIDES)
     liked, number_rows = _number_documents(truth, items, queries, model.n_items, options.threads)
 
     def describe(entry: int) -> str:
@@ -288,64 +288,40 @@ def _match_ids(
     return MatchedModel(users, places, names, matched, pool, take_ids, len(missing), n_unjudged)
 
 
-def find_documents(table: Qrels, model: Model) -> Array:
-    """Return the number of each row's document in the model, ABSENT for unknown ones."""
-    return find_ids(table.documents, _list_ids(model.document_ids, model.n_items), "documents", SIDES)
-
-
 def number_known_ids(items: ItemLists | Qrels | IdColumn, name: str, model: Model) -> tuple[ItemLists, int]:
     """Return the numbers of items with ids, and how many of these the model lacks. They are left out."""
+    sides = (name, SIDES[1])
+    users: Array | None = None  # of each id, None for items of all users
     if isinstance(items, Qrels):
-        return list_known_items(items, model)
-    if isinstance(items, ItemLists):
-        if model.document_ids is None:
-            return fit_lists(items, name, model.shape, None), 0
-        lists = items
-        items = IdColumn.of(items.items, f"`{name}`")
-        if not lists.is_shared:
-            return _number_lists(lists, items, name, model)
-    ids = _list_ids(model.document_ids, model.n_items)
-    places = find_ids(take_different(items), ids, "documents", (name, SIDES[1]))
-    n_unknown = int(np.count_nonzero(places < 0))
-    places = np.sort(places[places >= 0]).astype("i4")
-    return ItemLists(read_only(places), read_only(np.array([0, len(places)])), None, True), n_unknown
-
-
-def _number_lists(lists: ItemLists, ids: IdColumn, name: str, model: Model) -> tuple[ItemLists, int]:
-    """Return the numbers of items in one list for each user of the model, and how many of them it lacks."""
-    n_lists = len(lists.offsets) - 1
-    if n_lists != model.n_users:
-        raise InvalidInputError(
-            f"`{name}` must have one row per query of the model, {model.n_users}, but has {n_lists}. Give a row for "
-            "each, or a dict of ids by query"
-        )
-    items = find_ids(ids, _list_ids(model.document_ids, model.n_items), "documents", (name, SIDES[1]))
-    users = np.repeat(np.arange(n_lists), np.diff(lists.offsets))
-    return _make_lists(users, items, model), int(np.count_nonzero(items < 0))
-
-
-def _make_lists(users: Array, items: Array, model: Model) -> ItemLists:
-    """Return lists of pairs of users and items, without those that are absent."""
-    is_known = (users >= 0) & (items >= 0)
-    users = users[is_known]
-    items = items[is_known]
-    order = np.lexsort((items, users))
+        rows = find_ids(items.queries, _list_ids(model.query_ids, model.n_users), "queries", sides)
+        users = np.repeat(rows, np.diff(items.offsets))
+        ids = items.documents
+    elif isinstance(items, IdColumn):
+        ids = items
+    elif model.document_ids is None:
+        return fit_lists(items, name, model.shape, None), 0
+    else:
+        ids = IdColumn.of(items.items, f"`{name}`")
+        n_lists = len(items.offsets) - 1
+        if not items.is_shared and n_lists != model.n_users:
+            raise InvalidInputError(
+                f"`{name}` must have one row per query of the model, {model.n_users}, but has {n_lists}. Give a row "
+                "for each, or a dict of ids by query"
+            )
+        users = None if items.is_shared else np.repeat(np.arange(n_lists), np.diff(items.offsets))
+    if users is None:
+        ids = ids.take(ids.factorize()[1])  # each once
+    places = find_ids(ids, _list_ids(model.document_ids, model.n_items), "documents", sides)
+    if users is None:
+        known = read_only(np.sort(places[places >= 0]).astype("i4"))
+        lists = ItemLists(known, read_only(np.array([0, len(known)])), None, True)
+        return lists, int(np.count_nonzero(places < 0))
+    is_known = (users >= 0) & (places >= 0)
+    n_unknown = int(np.count_nonzero((users >= 0) & (places < 0)))
+    users, places = users[is_known], places[is_known]
+    in_order = places[np.lexsort((places, users))].astype("i4")
     offsets = count_before(np.bincount(users, minlength=model.n_users))
-    return ItemLists(read_only(items[order].astype("i4")), read_only(offsets), model.n_items, False)
-
-
-def take_different(ids: IdColumn) -> IdColumn:
-    """Return each id once."""
-    _, first_rows = ids.factorize()
-    return ids.take(first_rows)
-
-
-def list_known_items(table: Qrels, model: Model) -> tuple[ItemLists, int]:
-    """Return a table's documents for each user of the model, and how many of them the model lacks."""
-    rows = find_ids(table.queries, _list_ids(model.query_ids, model.n_users), "queries", SIDES)
-    users = np.repeat(rows, np.diff(table.offsets))
-    items = find_documents(table, model)
-    return _make_lists(users, items, model), int(np.count_nonzero((users >= 0) & (items < 0)))
+    return ItemLists(read_only(in_order), read_only(offsets), model.n_items, False), n_unknown
 
 
 def _number_documents(

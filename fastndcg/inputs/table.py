@@ -34,13 +34,11 @@ from fastndcg.inputs.ids import SPAN, Groups, IdColumn, group, join_segments, ma
 from fastndcg.inputs.messages import Options, Source, row_problem
 from fastndcg.inputs.writers import (
     DEFAULT_TAG,
-    Settings,
-    encode_lines,
     list_csv,
     list_json,
     list_trec_qrels,
+    list_trec_run,
     write_table,
-    write_trec_run,
 )
 from fastndcg.rankings.rankings import Patterns
 from fastndcg.rankings.validation import (
@@ -271,7 +269,7 @@ class Table(ReadOnly, Exportable):
         OSError
             If the file cannot be written. An old file stays as it is.
         """
-        write_table(self, path, format, Settings())
+        write_table(self, path, format)
 
     def filter(self, query_ids: Iterable[str | int]) -> Self:
         """
@@ -338,10 +336,6 @@ class Table(ReadOnly, Exportable):
         queries = np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
         return np.lexsort((-values, queries))
 
-    def _write_trec(self, settings: Settings) -> Iterator[bytes]:
-        """Yield lines in TREC's format."""
-        raise NotImplementedError
-
     def _export_columns(self) -> dict[str, Array]:
         queries = np.repeat(self.queries.names(), np.diff(self.offsets))
         return {"query": queries, "document": self.documents.names(), self.value_name: self.values}
@@ -353,10 +347,10 @@ class Table(ReadOnly, Exportable):
         return PrintedTable(cells, [name != self.value_name for name in columns])
 
     def _json_pieces(self) -> Iterator[str]:
-        return list_json(self, Settings())
+        return list_json(self)
 
     def _csv_pieces(self) -> Iterator[str]:
-        return list_csv(self, Settings())
+        return list_csv(self)
 
     def _take(self, queries: Array, rows: Array, offsets: Array) -> Self:
         """Return a table of some queries, and some rows of each."""
@@ -560,6 +554,7 @@ class Qrels(Table):
     side = "truth"
     value_name = "label"
     convert = staticmethod(as_labels)
+    _list_trec = list_trec_qrels
     roles = ("query", "document", "label", "subtopic", "importance")
     patterns: Patterns | None = None  # labels number these patterns if judgments are by subtopic
     has_alternatives: bool = False
@@ -601,11 +596,7 @@ class Qrels(Table):
         q1 0 d1 2
         q1 0 d2 0
         """
-        return b"".join(self._write_trec(Settings())).decode()
-
-    def _write_trec(self, settings: Settings) -> Iterator[bytes]:
-        """Yield lines in TREC's format."""
-        return encode_lines(list_trec_qrels(self, settings))
+        return "".join(self._list_trec())
 
     @classmethod
     def _make_values(cls, offsets: Array) -> Array:
@@ -657,6 +648,7 @@ class Run(Table):
     side = "predictions"
     value_name = "score"
     convert = staticmethod(as_scores)
+    _list_trec = list_trec_run
     roles = ("query", "document", "score")
     repeats_remedy = ("Keep one of them, or evaluate with ", Option("duplicates", "'first'"))
     is_empty: Array | None = None  # True for places without a document
@@ -689,7 +681,7 @@ class Run(Table):
         OSError
             If the file cannot be written. An old file stays as it is.
         """
-        write_table(self, path, format, Settings(tag))
+        write_table(self, path, format, tag)
 
     def to_trec(self, *, tag: str = DEFAULT_TAG) -> str:
         """
@@ -716,11 +708,7 @@ class Run(Table):
         q1 Q0 d2 1 1.5 bm25
         q1 Q0 d1 2 0.3 bm25
         """
-        return b"".join(self._write_trec(Settings(tag))).decode()
-
-    def _write_trec(self, settings: Settings) -> Iterator[bytes]:
-        """Yield lines in TREC's format."""
-        return write_trec_run(self, settings)
+        return "".join(self._list_trec(tag))
 
     def top(self, k: int) -> Run:
         """

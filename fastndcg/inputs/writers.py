@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import PurePath
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.exports.exportable import join_pieces
@@ -31,13 +31,7 @@ FIELDS = "TREC's format must not be empty and have no blanks and no NUL"
 OTHER_IDS = "Write JSON or Parquet, which hold every id."
 
 
-class Settings(NamedTuple):
-    """Settings of formats: the name of the system in TREC's last column."""
-
-    tag: str = DEFAULT_TAG
-
-
-def write_table(table: Table, path: FilePath, format: str | None, settings: Settings) -> None:
+def write_table(table: Table, path: FilePath, format: str | None, tag: str = DEFAULT_TAG) -> None:
     """Write a table to a file, in the format that is named or that the suffix shows."""
     check_file_path(path)
     name = find_format(path) if format is None else format
@@ -49,7 +43,7 @@ def write_table(table: Table, path: FilePath, format: str | None, settings: Sett
             f"`path` must not end in {', '.join(COMPRESSIONS)} for Parquet, which compresses its columns itself. "
             "Leave the suffix out."
         )
-    write_compressed(path, WRITERS[name](table, settings))
+    write_compressed(path, WRITERS[name](table, tag))
 
 
 def find_format(path: FilePath) -> str:
@@ -74,29 +68,29 @@ def encode_lines(lines: Iterable[str]) -> Iterator[bytes]:
     return (piece.encode() for piece in join_pieces(lines))
 
 
-def write_trec_run(run: Table, settings: Settings) -> Iterator[bytes]:
+def list_trec_run(run: Table, tag: str = DEFAULT_TAG) -> Iterator[str]:
     """
     Yield the lines of a run: query, Q0, document, rank, score, tag. Documents stand by falling score.
 
     Documents with equal scores keep their order. Scores are as Python's repr writes them.
     """
-    check_tag(settings.tag)
-    return encode_lines(_list_run_lines(run, settings))
+    check_tag(tag)
+    return _list_run_lines(run, tag)
 
 
-def _list_run_lines(run: Table, settings: Settings) -> Iterator[str]:
+def _list_run_lines(run: Table, tag: str) -> Iterator[str]:
     queries, documents = _read_field_ids(run)
     order = run.order_by_score()
     names = documents[order].tolist()
     values = run.values[order].tolist()
     for query, (first, stop) in zip(queries, pairwise(run.offsets.tolist()), strict=True):
         for row in range(first, stop):
-            yield f"{query} Q0 {names[row]} {row - first + 1} {values[row]!r} {settings.tag}\n"
+            yield f"{query} Q0 {names[row]} {row - first + 1} {values[row]!r} {tag}\n"
 
 
-def list_trec_qrels(table: Table, settings: Settings) -> Iterator[str]:
+def list_trec_qrels(table: Table, tag: str = DEFAULT_TAG) -> Iterator[str]:
     """Yield the lines of judgments: query, 0, document, label. Whole labels have no point."""
-    del settings
+    del tag
     queries, documents = _read_field_ids(table)
     names = documents.tolist()
     labels = [format_label(label) for label in table.values.tolist()]
@@ -105,9 +99,9 @@ def list_trec_qrels(table: Table, settings: Settings) -> Iterator[str]:
             yield f"{query} 0 {names[row]} {labels[row]}\n"
 
 
-def list_trec_diversity(table: Table, settings: Settings) -> Iterator[str]:
+def list_trec_diversity(table: Table, tag: str = DEFAULT_TAG) -> Iterator[str]:
     """Yield the lines of judgments by subtopic: query, subtopic, document, label."""
-    del settings
+    del tag
     _read_field_ids(table)
     columns = table._export_columns()
     _refuse_importance(table)
@@ -186,20 +180,13 @@ def _refuse_surrogates(names: Array) -> None:
         )
 
 
-def list_json(table: Table, settings: Settings) -> Iterator[str]:
+def list_json(table: Table) -> Iterator[str]:
     """Yield an object {query: {document: value}}, one query a line."""
-    del settings
     separator = "{\n"
     for line in _list_objects(table):
         yield f"{separator}{line}"
         separator = ",\n"
     yield "\n}\n" if len(table) else "{}\n"
-
-
-def list_json_lines(table: Table, settings: Settings) -> Iterator[str]:
-    """Yield an object {query: {document: value}} for each query, one a line."""
-    del settings
-    yield from (f"{{{line}}}\n" for line in _list_objects(table))
 
 
 def _list_objects(table: Table) -> Iterator[str]:
@@ -209,9 +196,8 @@ def _list_objects(table: Table) -> Iterator[str]:
         yield f"{json.dumps(str(query))}: {json.dumps(documents)}"
 
 
-def list_csv(table: Table, settings: Settings) -> Iterator[str]:
+def list_csv(table: Table) -> Iterator[str]:
     """Yield a header and one line a row, with ids as they are."""
-    del settings
     columns = table._export_columns()
     for role, names in columns.items():
         _refuse_texts(names, LINE_END, f"CSV must not be empty and have no line ends and no NUL, but {role}")
@@ -226,9 +212,8 @@ def _format_csv_line(cells: Iterable[Any]) -> str:
     return line.getvalue()
 
 
-def write_parquet(table: Table, settings: Settings) -> Iterator[bytes]:
+def write_parquet(table: Table) -> Iterator[bytes]:
     """Yield a Parquet file with a column of queries, of documents, and of values. Ids and values keep their types."""
-    del settings
     pyarrow = optional_import("pyarrow", "writing Parquet", "arrow")
     parquet = optional_import("pyarrow.parquet", "writing Parquet", "arrow")
     columns = table._export_columns()
@@ -239,15 +224,10 @@ def write_parquet(table: Table, settings: Settings) -> Iterator[bytes]:
     yield content.getvalue()
 
 
-def write_trec(table: Any, settings: Settings) -> Iterator[bytes]:
-    """Yield the lines of a table in TREC's format, in which judgments and runs differ."""
-    return table._write_trec(settings)  # type: ignore[no-any-return]
-
-
-WRITERS: dict[str, Callable[[Any, Settings], Iterable[bytes]]] = {
-    "trec": write_trec,
-    "json": lambda table, settings: encode_lines(list_json(table, settings)),
-    "jsonl": lambda table, settings: encode_lines(list_json_lines(table, settings)),
-    "csv": lambda table, settings: encode_lines(list_csv(table, settings)),
-    "parquet": write_parquet,
+WRITERS: dict[str, Callable[[Any, str], Iterable[bytes]]] = {
+    "trec": lambda table, tag: encode_lines(table._list_trec(tag)),  # in which judgments and runs differ
+    "json": lambda table, _: encode_lines(list_json(table)),
+    "jsonl": lambda table, _: encode_lines(f"{{{line}}}\n" for line in _list_objects(table)),
+    "csv": lambda table, _: encode_lines(list_csv(table)),
+    "parquet": lambda table, _: write_parquet(table),
 }

@@ -10,7 +10,6 @@ from fastndcg.compat.dict_qrels import DictQrels
 from fastndcg.engine import run as engine
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import CHOICES as FUSION_CHOICES
-from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import MAX_MARKED_ROW, Interactions
 from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
@@ -160,7 +159,6 @@ def read(rng):
             fn.evaluate(fn.Qrels(queries, documents, labels), part, "ndcg", convention=convention)
     few = fn.Qrels(np.array(queries)[some], np.array(documents)[some], rng.integers(0, 3, some.sum()))
     fn.evaluate(few, run, "ndcg", convention="default(ties=id_descending)")
-    IdColumn.of(documents, "documents").partition(4)
     rows = [{"query": q, "document": d, "label": 1} for q, d in zip(queries, documents, strict=True)]
     fn.evaluate(rows, run, "ndcg")
 

@@ -149,13 +149,6 @@ def find_duplicate(ids, offsets, first, stop, out):
 
 
 @kernel
-def partition_by_hash(ids, n_parts, out):
-    """Write a part from 0 to n_parts - 1 for each id, the same for equal ids."""
-    for i in range(out.shape[0]):
-        out[i] = np.int64(hash_id(ids, i) % np.uint64(n_parts))
-
-
-@kernel
 def take(ids, rows, offsets, out_data):
     """Copy the bytes of some rows. Row i fills out_data[offsets[i] : offsets[i + 1]]."""
     for i in range(rows.shape[0]):
