@@ -235,7 +235,7 @@ can have.
         {"": "mean, n (audit), other, level", **OUTPUT}, inputs="",
     ),
     "leaderboard": Command(
-        "leaderboard:run", "(TABLE | QRELS RUN RUN ...)", "rank systems, with the ranks that the data allow",
+        "gate:run_leaderboard", "(TABLE | QRELS RUN RUN ...)", "rank systems, with the ranks that the data allow",
         """\
 Rank systems, with the ranks that the data allow. TABLE is a CSV file with the columns system, dataset and value, such
 as published means: ranks are about other data sets. QRELS with two runs or more is one data set: ranks are about other
@@ -255,7 +255,7 @@ queries.
         "embeddings and threads", EMBEDDINGS | THREADS,
     ),
     "explain": Command(
-        "explain:run_explain", "QRELS RUN QUERY", "explain the value of a metric for one query",
+        "compare:run_explain", "QRELS RUN QUERY", "explain the value of a metric for one query",
         """\
 Explain the value of one metric for one query: the rank, score, label and contribution of each document, the ideal
 ranking, and the sum. With --against, also explain the difference from another convention.
@@ -274,7 +274,7 @@ ranking, and the sum. With --against, also explain the difference from another c
         "embeddings", EMBEDDINGS,
     ),
     "agreement": Command(
-        "explain:run_agreement", "RUN RUN", "compare the rankings of two runs by rank correlation and overlap",
+        "compare:run_agreement", "RUN RUN", "compare the rankings of two runs by rank correlation and overlap",
         """\
 Compare the rankings of two runs query by query, without judgments: Kendall's tau (tau_b), AP correlation (tau_ap) and
 rank-biased overlap (rbo). AP correlation is not symmetric; it takes the first run as the true ranking.

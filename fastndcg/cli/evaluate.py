@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastndcg.cli import files, formats, options, output, trec_eval
-from fastndcg.cli.progress import show_progress, show_row_progress
+from fastndcg.cli.progress import ROWS, show_progress
 from fastndcg.cli.trec_eval import MetricRequest, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import parse_metrics
@@ -153,7 +153,8 @@ def _evaluate_stream(task: _Task, content: Content) -> formats.Report:
 
     name = name_file(arguments.qrels)
     lines = task.request.lines(task.trec_options)
-    with show_row_progress(f"evaluating {Path(arguments.qrels).name}") as show_rows:
+    with show_progress(1, ROWS) as progress:
+        progress(f"evaluating {Path(arguments.qrels).name}")
         from fastndcg.evaluation import evaluate
 
         result = evaluate(
@@ -163,7 +164,7 @@ def _evaluate_stream(task: _Task, content: Content) -> formats.Report:
             memory=arguments.memory,
             convention=task.convention,
             threads=arguments.threads,
-            progress=show_rows if content.is_streamed else True,
+            progress=progress.show_rows if content.is_streamed else True,
         )
     return formats.Report(name, result, lines, name, summary=not arguments.no_summary)
 

@@ -1,8 +1,9 @@
-"""``fastndcg gate``, ``plan`` and ``audit``: decisions from paired differences, with exit codes for CI."""
+"""``fastndcg gate``, ``plan``, ``audit`` and ``leaderboard``: decisions from paired differences, with exit codes for CI."""
 
 from __future__ import annotations
 
 import argparse
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from fastndcg.runtime.escapes import show_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+COLUMNS = ("system", "dataset", "value")  # of published means
 EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3, "not comparable": 4}
 
 
@@ -148,3 +150,59 @@ def run_audit(arguments: argparse.Namespace) -> None:
 
     found = audit(arguments.mean, arguments.n, other=arguments.other, level=arguments.level)
     output.write_result(arguments, found)
+
+
+def run_leaderboard(arguments: argparse.Namespace) -> None:
+    """Write the leaderboard."""
+    (metric,) = parse_metrics([arguments.metric])
+    settings = {"level": arguments.level, "replicates": arguments.replicates, "seed": arguments.seed}
+    with show_progress(2 + len(arguments.runs)) as begin_step:
+        begin_step(f"reading {Path(arguments.qrels).name}")
+        from fastndcg.statistics.leaderboard import leaderboard  # imports numpy, which the checks above do without
+
+        if arguments.runs:
+            qrels = files.read_judgments(arguments.qrels, arguments)
+            systems = {name: {"queries": run} for name, run in files.read_runs(arguments, qrels, begin_step)}
+            begin_step("ranking")
+            board = leaderboard(
+                {"queries": qrels}, systems, metric, convention=arguments.convention, threads=arguments.threads,
+                **files.list_duplicates(arguments), **settings,
+            )  # fmt: skip
+        else:
+            board = leaderboard(read_table(arguments.qrels), metric=metric, **settings)
+    output.write_result(arguments, board)
+
+
+def read_table(path: str) -> dict[str, dict[str, float]]:
+    """
+    Read published means from a CSV file.
+
+    Raises
+    ------
+    InvalidInputError
+        If the header lacks a column, a value is no number, or a system has two values of a data set.
+    """
+    values: dict[str, dict[str, float]] = {}
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        if not set(COLUMNS) <= set(reader.fieldnames or ()):
+            raise InvalidInputError(
+                f"{path} must have the columns {', '.join(COLUMNS)}, but has {shorten(reader.fieldnames)}. Correct the "
+                "header, or give runs after QRELS."
+            )
+        for row in reader:
+            cells = values.setdefault(row["system"], {})
+            try:
+                number = float(row["value"])
+            except (TypeError, ValueError):
+                raise InvalidInputError(
+                    f"{path}: line {reader.line_num} must have a number as value, not {shorten(row['value'])}. Leave "
+                    "out a cell that is missing."
+                ) from None
+            if row["dataset"] in cells:
+                raise InvalidInputError(
+                    f"{path}: line {reader.line_num}: system {shorten(row['system'])} must have one value of "
+                    f"{shorten(row['dataset'])}, but has two. Remove one."
+                )
+            cells[row["dataset"]] = number
+    return values

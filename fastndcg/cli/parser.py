@@ -15,6 +15,10 @@ from fastndcg.cli.options import OPTIONS, SUFFIXES, read_columns
 from fastndcg.errors import InvalidInputError, UnknownMetricError, join_names, shorten, suggest_name
 
 WRONG_USE = 2  # argparse's own exit code for wrong use
+OTHER_WORDS = {  # for what people write in the place of a command
+    "help": " Write fastndcg --help, or fastndcg COMMAND --help.",
+    "trec_eval": " Write fastndcg evaluate QRELS RUN --convention trec_eval --format trec.",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -70,7 +74,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise an error for an unknown choice that suggests the nearest known one."""
         if action.choices is not None and value not in action.choices:
-            hint = suggest_name(value, action.choices)
+            hint = suggest_name(value, action.choices) or OTHER_WORDS.get(value, "")
             if action.dest == "command" and os.path.isfile(value):
                 hint = f" It is a file: name a command first, such as fastndcg evaluate {value}."
             hint = hint or f" Choose one of {join_names(list(action.choices))}."

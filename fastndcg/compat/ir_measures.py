@@ -119,7 +119,7 @@ class Provider:
 
     def install_instructions(self) -> str:
         """Return the command that installs fastndcg."""
-        return "pip install fastndcg"
+        return "pip install . in a clone of fastndcg"
 
     def run_inputs(self, measures: Iterable[Any]) -> list[str]:
         """Return the columns that a run must have."""

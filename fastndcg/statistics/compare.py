@@ -310,13 +310,13 @@ def _read_systems(systems: Any) -> dict[str, Any]:
 
 
 def _read_pairs(systems: Iterable[Any]) -> list[tuple[Any, Any]]:
-    try:
-        return [(name, predictions) for name, predictions in systems]
-    except (TypeError, ValueError):
+    pairs = list(systems) if isinstance(systems, Iterable) else [systems]
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):  # a dict of two queries is none
         raise InvalidTypeError(
             f"`systems` must be {{name: predictions}}, or pairs of a name and predictions, got {shorten(systems)}. "
             "Give each system a name."
-        ) from None
+        )
+    return pairs
 
 
 def find_baseline(baseline: str | None, named_systems: Mapping[str, Any]) -> str:

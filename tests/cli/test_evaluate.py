@@ -143,6 +143,8 @@ class TestTrecFormat:
 
 WRONG = {
     "an unknown command": (["measure"], "invalid choice: 'measure'"),
+    "the command of another program": (["trec_eval"], "Write fastndcg evaluate QRELS RUN --convention trec_eval"),
+    "no command": (["help"], "Write fastndcg --help"),
     "an unknown option": (["evaluate", "--speed", "high"], "unrecognized arguments: --speed"),
     "an unknown format": (["evaluate", "--format", "xml"], "argument --format: invalid choice: 'xml'"),
     "an unknown metric": (["evaluate", "-m", "ndgc@10"], "no metric is called 'ndgc'. Did you mean"),

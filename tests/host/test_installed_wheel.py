@@ -32,8 +32,8 @@ def test_wheel_is_installed_pure_and_has_a_licence():
         "demo/pointwise.run",
         "demo/SOURCE.md",
         "reports/html/templates/page.html",
-        "reports/html/styles/layout.css",
-        "reports/html/scripts/tables.js",
+        "reports/html/templates/style.css",
+        "reports/html/templates/script.js",
     ],
 )
 def test_wheel_carries(name):

@@ -332,6 +332,10 @@ BAD_INPUT = {
     "a run that cannot be read": (
         lambda: fn.compare(QRELS, {"good": GOOD, "odd": {"q1": {"d1": "x"}}}, "rr"), "system 'odd': ",
     ),
+    "runs of two queries without names": (
+        lambda: fn.compare(QRELS, [dict(list(run.items())[:2]) for run in (GOOD, BAD)], "rr"),
+        "must be {name: predictions}, or pairs of a name and predictions",
+    ),
     "no such test": (lambda: fn.compare(RESULTS, test="permutation"), "`test` has no choice 'permutation'"),
     "no such family": (lambda: fn.compare(RESULTS, family="tables"), "`family` has no choice 'tables'"),
     "no such correction": (lambda: fn.compare(RESULTS, correction="homl"), "Did you mean 'holm'"),

@@ -12,19 +12,6 @@ from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.statistics.table import format_interval, format_number, format_p_value
 
-STYLES = ("colours", "layout", "tables", "figures", "queries", "narrow", "print")
-SCRIPTS = ("theme", "tables", "tooltips", "curves", "values", "documents", "queries", "downloads", "print")
-
-
-def join_styles() -> str:
-    """Return all styles, in an order in which later ones win."""
-    return "\n".join(read_asset(f"styles/{name}.css") for name in STYLES)
-
-
-def join_scripts() -> str:
-    """Return all scripts in one function, so that they share names with each other but not with the page."""
-    return "\n".join(['"use strict";\n(() => {', *(read_asset(f"scripts/{name}.js") for name in SCRIPTS), "})();"])
-
 
 def make_policy(style: str, script: str) -> str:
     """
@@ -49,7 +36,7 @@ def render_page(content: dict[str, Any], markup_names: tuple[str, ...]) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
         finalize=_escape,
-        loader=jinja2.FunctionLoader(lambda name: read_asset(f"templates/{name}")),
+        loader=jinja2.FunctionLoader(read_asset),
     )
     environment.globals |= {
         "format_number": format_number,
@@ -70,5 +57,5 @@ def _escape(value: Any) -> Any:
 
 
 def read_asset(name: str) -> str:
-    """Return a file beside this module as text."""
-    return resources.files(__package__).joinpath(*name.split("/")).read_text(encoding="utf-8")
+    """Return a template, the style or the script as text."""
+    return resources.files(__package__).joinpath("templates", name).read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from typing import Any
 from fastndcg import __version__
 from fastndcg.metrics.resolve import list_shares
 from fastndcg.reports import plots, text
-from fastndcg.reports.html.assets import join_scripts, join_styles, make_policy, render_page
+from fastndcg.reports.html.assets import make_policy, read_asset, render_page
 from fastndcg.reports.html.documents import N_ROWS, NO_DOCUMENTS, Documents, collect_documents, pack_documents
 from fastndcg.reports.html.pair_matrix import describe_matrices, make_matrices
 from fastndcg.reports.html.query_values import N_LISTED, MetricValues, list_queries, pack_queries
@@ -56,7 +56,7 @@ def page(
     content["tuning"] = None if tuned is None else _collect_tuning(tuned)
     content["boards"] = _draw_boards(comparison)
     content |= _collect_queries(comparison, queries or {}, documents)
-    style, script = join_styles(), join_scripts()
+    style, script = read_asset("style.css"), read_asset("script.js")
     content |= {"style": style, "script": script, "policy": make_policy(style, script)}
     return render_page(content, ("data", "style", "script", "policy", "table_csv"))
 
