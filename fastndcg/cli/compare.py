@@ -1,4 +1,4 @@
-"""``fastndcg compare``, ``plot``, ``explain`` and ``agreement``: differences of runs, of a query's value, of rankings."""
+"""``fastndcg compare``, ``plot``, ``explain`` and ``agreement``: differences of runs, and of one query's values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fastndcg gate``, ``plan``, ``audit`` and ``leaderboard``: decisions from paired differences, with exit codes for CI."""
+"""``fastndcg gate``, ``plan``, ``audit`` and ``leaderboard``: decisions from differences, with exit codes for CI."""
 
 from __future__ import annotations
 
