@@ -110,18 +110,14 @@ OPTIONS = {
     "runs (fused)": _option("runs", "RUN", RUN, nargs="*"),
     "runs (two)": _option("runs", "RUN", RUN, nargs=2),
     "query": _option("query", "QUERY", "the id of the query"),
-    "metric name": _option(
-        "name", "METRIC", "a metric by its name or an alias, such as nDCG or recip_rank", "every metric", nargs="?"
-    ),
-    "first": _option(
-        "first", "A", "a convention, with other choices in brackets: 'lightgbm(ties=average)'", "conventions", nargs="?"
-    ),
+    "metric name": _option("name", "METRIC", "a metric by its name or an alias, such as nDCG or recip_rank",
+        "every metric", nargs="?"),
+    "first": _option("first", "A", "a convention, with other choices in brackets: 'lightgbm(ties=average)'",
+        "conventions", nargs="?"),
     "second": _option("second", "B", "a second convention; only the differences are shown", "conventions", nargs="?"),
     # what is computed
-    "metrics": _metrics(
-        ", such as 'ndcg@10,P(rel=2)@5', or trec_eval's names, such as 'map', 'P.5,10' and 'all_trec'", DEFAULT_METRICS,
-        "; `fastndcg metrics` lists all",
-    ),
+    "metrics": _metrics(", such as 'ndcg@10,P(rel=2)@5', or trec_eval's names, such as 'map', 'P.5,10' and 'all_trec'",
+        DEFAULT_METRICS, "; `fastndcg metrics` lists all"),
     "metrics (compared)": _metrics(", such as 'ndcg@10,P(rel=2)@5'", DEFAULT_METRICS),
     "metrics (pairs)": _metrics(", such as 'mrr,hits_at@10'", PAIR_METRICS),
     "metrics (agreement)": _metrics(", such as 'tau_b,rbo(p=0.9)@100'", AGREEMENT_METRICS),
@@ -130,150 +126,95 @@ OPTIONS = {
     "metric (tuned)": _metric("the metric to improve"),
     "metric (ranked)": _metric("the metric"),
     "metric (plan)": _option("-m --metric --metrics", "METRIC", "a metric of the files (default: the first)"),
-    "convention": _option(
-        "--convention", "NAME",
-        "rules for ties, gains and missing queries, such as 'trec_eval', 'sklearn' or "
-        "'trec_eval(missing_in_run=zero)'; `fastndcg conventions` lists them (default: default)",
-        "conventions", default="default",
-    ),
+    "convention": _option("--convention", "NAME", "rules for ties, gains and missing queries, such as 'trec_eval', "
+        "'sklearn' or 'trec_eval(missing_in_run=zero)'; `fastndcg conventions` lists them (default: default)",
+        "conventions", default="default"),
     "against": _option("--against", "NAME", "a second convention to compare with, such as 'sklearn'"),
     "interval (means)": _flag("--interval", "print the 95 %% confidence interval of each mean in a table"),
-    "rows": _choice(
-        "--rows", choices.ResultRows, "what has a row: each pair, or each query, with the mean over its pairs "
-        "(default: pair)", default="pair",
-    ),
-    "competitors": _first(
-        "--competitors", choices.Competitors,
-        "the documents that a relevant one is ranked among: those that are not relevant, or all",
-    ),
-    "names": _option(
-        "--names", "NAMES", "names of the RUNs in their order, separated by commas; may be repeated (default: TREC's "
-        "sixth column where runs differ in it, else file names without suffixes)", action="append",
-    ),
-    "baseline": _option(
-        "--baseline", "NAME", "the run that the others are compared with, by its name or file (default: the first)"
-    ),
-    "segments": _option(
-        "--segments", "FILE", "compare by segment too; FILE has a query id and a segment on each line"
-    ),
+    "rows": _choice("--rows", choices.ResultRows, "what has a row: each pair, or each query, with the mean over its "
+        "pairs (default: pair)", default="pair"),
+    "competitors": _first("--competitors", choices.Competitors, "the documents that a relevant one is ranked among: "
+        "those that are not relevant, or all"),
+    "names": _option("--names", "NAMES", "names of the RUNs in their order, separated by commas; may be repeated "
+        "(default: TREC's sixth column where runs differ in it, else file names without suffixes)", action="append"),
+    "baseline": _option("--baseline", "NAME", "the run that the others are compared with, by its name or file "
+        "(default: the first)"),
+    "segments": _option("--segments", "FILE", "compare by segment too; FILE has a query id and a segment on each line"),
     "threads": _option("--threads", "N", "number of threads (default: one per available CPU)", type=int),
-    "memory": _option(
-        "--memory", "SIZE", "limit the memory for a Parquet or Arrow file that has labels and scores, such as 500MB "
-        "(default: 2GiB), or for scores of embeddings (default: 64MiB)",
-    ),
+    "memory": _option("--memory", "SIZE", "limit the memory for a Parquet or Arrow file that has labels and scores, "
+        "such as 500MB (default: 2GiB), or for scores of embeddings (default: 64MiB)"),
     # how files are read
     "columns": _columns("'query=member,label=stars'", "; 'qrels.ROLE=NAME' and 'run.ROLE=NAME' are of one side"),
     "columns (runs)": _columns("'query=member,score=model'"),
-    "qrels-format": _option(
-        "--qrels-format", "NAME", "the format of QRELS if it cannot be detected, such as 'trec_diversity' (query "
-        "subtopic document label)",
-    ),
-    "run-format": _option(
-        "--run-format", "NAME",
-        "the format of each RUN if it cannot be detected, such as 'msmarco' (query document rank)",
-    ),
-    "duplicates": _choice(
-        "--duplicates", choices.DuplicateChoice, "an error, the row that ranks first kept, the best score kept, their "
-        "scores added up, or each row counted (default: raise)",
-    ),
-    "duplicates (fused)": _choice(
-        "--duplicates", choices.FusedDuplicateChoice, "an error, the row that ranks first kept, the best score kept, "
-        "their scores added up (default: raise)",
-    ),
-    "ranks": _choice(
-        "--ranks", choices.DuplicateRanks,
-        "whether a dropped row leaves its rank empty, or later documents move up (default: kept)",
-    ),
-    "parents": _option(
-        "--parents", "RULE|FILE", "RUN has chunks, which count for their documents: a rule such as 'before #' or "
-        "'before last _', or a JSON file of {chunk: document}",
-    ),
+    "qrels-format": _option("--qrels-format", "NAME", "the format of QRELS if it cannot be detected, such as "
+        "'trec_diversity' (query subtopic document label)"),
+    "run-format": _option("--run-format", "NAME", "the format of each RUN if it cannot be detected, such as 'msmarco' "
+        "(query document rank)"),
+    "duplicates": _choice("--duplicates", choices.DuplicateChoice, "an error, the row that ranks first kept, the best "
+        "score kept, their scores added up, or each row counted (default: raise)"),
+    "duplicates (fused)": _choice("--duplicates", choices.FusedDuplicateChoice,
+        "an error, the row that ranks first kept, the best score kept, their scores added up (default: raise)"),
+    "ranks": _choice("--ranks", choices.DuplicateRanks, "whether a dropped row leaves its rank empty, or later "
+        "documents move up (default: kept)"),
+    "parents": _option("--parents", "RULE|FILE", "RUN has chunks, which count for their documents: a rule such as "
+        "'before #' or 'before last _', or a JSON file of {chunk: document}"),
     # embeddings
     "similarity": _first("--similarity", choices.Similarity, "how vectors become scores"),
     "query-ids": _option("--query-ids", "FILE", "the ids of queries, one per line (default: numbers from 0)"),
     "document-ids": _option("--document-ids", "FILE", "the ids of documents, one per line (default: numbers from 0)"),
-    "exclude": _option(
-        "--exclude", "FILE", "documents that are not ranked, such as those seen in training, in the formats of QRELS"
-    ),
-    "candidates": _option(
-        "--candidates", "FILE", "the only documents that are ranked: ids, one per line, for all queries, or a file in "
-        "the formats of QRELS",
-    ),
-    "missing-truth": _first(
-        "--missing-truth", choices.MissingTruth,
-        "judged documents that are excluded, no candidates or without a vector: an error, skipped, or not retrieved",
-    ),
+    "exclude": _option("--exclude", "FILE", "documents that are not ranked, such as those seen in training, in the "
+        "formats of QRELS"),
+    "candidates": _option("--candidates", "FILE", "the only documents that are ranked: ids, one per line, for all "
+        "queries, or a file in the formats of QRELS"),
+    "missing-truth": _first("--missing-truth", choices.MissingTruth, "judged documents that are excluded, no "
+        "candidates or without a vector: an error, skipped, or not retrieved"),
     # output
     "json": _flag("--json", "same as --format json"),
     "json (plot)": _flag("--json", "same as --format json: the numbers of the picture, in place of it"),
-    "output": _option(
-        "-o --output", "FILE", "write to FILE; if an error occurs, an older FILE is kept as it is"
-    ),
+    "output": _option("-o --output", "FILE", "write to FILE; if an error occurs, an older FILE is kept as it is"),
     "output (plot)": _option("-o --output", "FILE", "the picture's file, such as plot.png"),
     "per-query": _flag("--per-query", PER_QUERY),
     "per-query (rows)": _flag("--per-query", "also print the values of each row"),
     "html": _option("--html", "FILE", "also write a report as one HTML page that works offline"),
-    "queries": _option(
-        "--queries", "FILE", "texts of the queries for the report; FILE has a query id, a tab and a text on each line"
-    ),
+    "queries": _option("--queries", "FILE", "texts of the queries for the report; FILE has a query id, a tab and a "
+        "text on each line"),
     "documents": _flag("--documents", "the report also lists the documents of the queries won and lost most"),
     "title": _option("--title", "TEXT", "the title of the report", default=""),
     "kind": _first("--kind", choices.PlotKind, "the kind of plot"),
     "system": _option("--system", "NAME", "the run that a histogram shows (default: the first run but the baseline)"),
     # statistics
-    "test": _option(
-        "--test", "NAME", "the significance test: randomization, t, wilcoxon, sign, mcnemar, bootstrap or tukey "
-        "(default: randomization)", choices.TestName,
-    ),
-    "correction": _option(
-        "--correction", "NAME", "the correction for multiple tests: holm, bonferroni, bh or none (default: holm)",
-        choices.Correction,
-    ),
-    "family": _option(
-        "--family", "NAME",
-        "the tests that are corrected together: those of the table, or of each metric (default: table)",
-        choices.Family,
-    ),
-    "alternative": _option(
-        "--alternative", "NAME", "the alternative hypothesis: two-sided, greater or less (default: two-sided)",
-        choices.Alternative,
-    ),
+    "test": _option("--test", "NAME", "the significance test: randomization, t, wilcoxon, sign, mcnemar, bootstrap or "
+        "tukey (default: randomization)", choices.TestName),
+    "correction": _option("--correction", "NAME", "the correction for multiple tests: holm, bonferroni, bh or none "
+        "(default: holm)", choices.Correction),
+    "family": _option("--family", "NAME", "the tests that are corrected together: those of the table, or of each "
+        "metric (default: table)", choices.Family),
+    "alternative": _option("--alternative", "NAME", "the alternative hypothesis: two-sided, greater or less (default: "
+        "two-sided)", choices.Alternative),
     "alternative (plan)": _first("--alternative", choices.Alternative, ""),
-    "interval": _option(
-        "--interval", "NAME",
-        "the confidence interval: auto, the method that holds for the values, t or percentile (default: auto)",
-        choices.IntervalMethod,
-    ),
-    "margin": _option(
-        "--margin", "X", "also test whether differences are within ±X (default: no such test)", type=float
-    ),
+    "interval": _option("--interval", "NAME", "the confidence interval: auto, the method that holds for the values, t "
+        "or percentile (default: auto)", choices.IntervalMethod),
+    "margin": _option("--margin", "X", "also test whether differences are within ±X (default: no such test)",
+        type=float),
     "level": LEVEL,
     "level (compared)": _option("--level", "X", "the confidence level, such as 0.99 (default: 0.95)", type=float),
     "replicates": _option("--replicates", "N", "(default: 10000)", type=int, default=10_000),
-    "replicates (compared)": _option(
-        "--replicates", "N", "replicates of the bootstrap and the randomization (default: 10000)", type=int
-    ),
+    "replicates (compared)": _option("--replicates", "N", "replicates of the bootstrap and the randomization (default: "
+        "10000)", type=int),
     "seed": _option("--seed", "N", "(default: 0)", type=int, default=0),
     "seed (compared)": _option("--seed", "N", "the seed of the random numbers (default: 0)", type=int),
     "seed (folds)": _option("--seed", "N", "the seed of the folds (default: 0)", type=int, default=0),
     # decisions
-    "fail-under": _option(
-        "--fail-under", "METRIC=X", "fail, with exit code 1, if the mean of METRIC is below X; may be repeated",
-        action="append", default=[],
-    ),
-    "fail-by": _first(
-        "--fail-by", choices.FloorBy, "what must reach X: the mean, or the lower end of its one-sided interval"
-    ),
-    "save-baseline": _option(
-        "--save-baseline", "FILE", "also write the values of all queries of one run, for `fastndcg gate`"
-    ),
-    "baseline (gate)": _option(
-        "--baseline", "FILE", "the run that RUN replaces, or its results (--save-baseline)", required=True
-    ),
-    "margin (gate)": _option(
-        "--margin", "X", "the drop that is allowed: a number, a share of the baseline such as 2%%, or METRIC=X; may be "
-        "repeated (default: 0)", action="append", default=[],
-    ),
+    "fail-under": _option("--fail-under", "METRIC=X", "fail, with exit code 1, if the mean of METRIC is below X; may "
+        "be repeated", action="append", default=[]),
+    "fail-by": _first("--fail-by", choices.FloorBy, "what must reach X: the mean, or the lower end of its one-sided "
+        "interval"),
+    "save-baseline": _option("--save-baseline", "FILE", "also write the values of all queries of one run, for "
+        "`fastndcg gate`"),
+    "baseline (gate)": _option("--baseline", "FILE", "the run that RUN replaces, or its results (--save-baseline)",
+        required=True),
+    "margin (gate)": _option("--margin", "X", "the drop that is allowed: a number, a share of the baseline such as "
+        "2%%, or METRIC=X; may be repeated (default: 0)", action="append", default=[]),
     "sequential": _flag("--sequential", "bounds that hold however often queries are added and looked at"),
     "clusters": _option("--clusters", "FILE", "FILE has a query id and a cluster on each line"),
     "strata": _option("--strata", "FILE", "FILE has a query id and a stratum on each line"),
@@ -288,45 +229,31 @@ OPTIONS = {
     "n (audit)": _option("-n --n", "N", "the number of queries", type=int, required=True),
     "other": _option("--other", "X", "the mean of a second system on the same queries", type=float),
     # fusion
-    "method": _option(
-        "--method", "TEXT", "the method with its parameters (default: rrf)", "fusion methods", default="rrf"
-    ),
-    "methods": _option(
-        "--method", "METHOD", "a method to tune, such as 'rrf' or 'wsum(norm=z_score)'; may be repeated (default: rrf, "
-        "wsum(norm=min_max) and wsum(norm=z_score))", "fusion methods", action="append",
-    ),
-    "weights (fused)": _option(
-        "--weights", "W,W", "the weight of each RUN in their order, or NAME=W,NAME=W (default: 1 each)"
-    ),
+    "method": _option("--method", "TEXT", "the method with its parameters (default: rrf)", "fusion methods",
+        default="rrf"),
+    "methods": _option("--method", "METHOD", "a method to tune, such as 'rrf' or 'wsum(norm=z_score)'; may be repeated "
+        "(default: rrf, wsum(norm=min_max) and wsum(norm=z_score))", "fusion methods", action="append"),
+    "weights (fused)": _option("--weights", "W,W", "the weight of each RUN in their order, or NAME=W,NAME=W (default: "
+        "1 each)"),
     "depth": _option("--depth", "N", "how many documents of each RUN and query count (default: all)", type=int),
-    "absent": _choice(
-        "--absent", choices.AbsentTreatment,
-        "what a RUN gives to documents that it lacks (default: what the method's definition says)",
-    ),
-    "fusion-convention": _option(
-        "--fusion-convention", "NAME", "what a method's name means, such as 'weaviate' or 'default(queries=union)' "
-        "(default: default)", "fusion conventions", default="default",
-    ),
-    "train": _option(
-        "--train", "FILE", "judgments, and a run of each system in the order of the RUNs, for methods that learn, such "
-        "as mapfuse", nargs="+",
-    ),
+    "absent": _choice("--absent", choices.AbsentTreatment, "what a RUN gives to documents that it lacks (default: what "
+        "the method's definition says)"),
+    "fusion-convention": _option("--fusion-convention", "NAME", "what a method's name means, such as 'weaviate' or "
+        "'default(queries=union)' (default: default)", "fusion conventions", default="default"),
+    "train": _option("--train", "FILE", "judgments, and a run of each system in the order of the RUNs, for methods "
+        "that learn, such as mapfuse", nargs="+"),
     "list (fusion)": _flag("--list", "list methods, normalisations and conventions", dest="lists"),
     "top": _option("--top", "N", "write only the first N documents of each query", type=int),
-    "explain": _option(
-        "--explain", "QUERY", "in place of the run, print what each RUN gives to the first documents of QUERY (10, or "
-        "those of --top)",
-    ),
-    "tag": _option(
-        "--tag", "NAME", "the name of the system in the last column (default: fastndcg)", default="fastndcg"
-    ),
+    "explain": _option("--explain", "QUERY", "in place of the run, print what each RUN gives to the first documents of "
+        "QUERY (10, or those of --top)"),
+    "tag": _option("--tag", "NAME", "the name of the system in the last column (default: fastndcg)",
+        default="fastndcg"),
     "plot": _option("--plot", "FILE", "also draw the metric against the weight, such as curve.png"),
     "fused": _option("--run", "FILE", "also write the runs, fused by the best fusion", dest="fused"),
     "folds": _option("--folds", "N", "the number of folds (default: 5)", type=int, default=5),
     "repeats": _option("--repeats", "N", "how many times the queries are divided (default: 1)", type=int, default=1),
-    "clusters (folds)": _option(
-        "--clusters", "FILE", "queries that stay in one fold; FILE has a query id and a cluster on each line"
-    ),
+    "clusters (folds)": _option("--clusters", "FILE", "queries that stay in one fold; FILE has a query id and a "
+        "cluster on each line"),
     # kernels
     "list": _flag("--list", "list each kernel and where its machine code comes from"),
     "clear": _flag("--clear", "delete the machine code in the cache and stop"),
@@ -336,15 +263,11 @@ OPTIONS = {
     "c": _flag("-c", "score judged queries missing in a run as 0", dest="complete"),
     "J": _flag("-J", "remove unjudged documents from the runs before ranking", dest="judged_only"),
     "l": _option("-l", "LABEL", "the smallest relevant label (default: 1)", type=int, dest="relevance_level"),
-    "M": _option(
-        "-M", "N", "evaluate only the first N documents of each query; needs a convention with trec_eval's ties",
-        type=int, dest="max_documents",
-    ),
-    "N": _option(
-        "-N", "N", "the number of documents in the collection, for the measure utility", type=int, default=0,
-        dest="n_documents",
-    ),
-}  # fmt: skip
+    "M": _option("-M", "N", "evaluate only the first N documents of each query; needs a convention with trec_eval's "
+        "ties", type=int, dest="max_documents"),
+    "N": _option("-N", "N", "the number of documents in the collection, for the measure utility", type=int, default=0,
+        dest="n_documents"),
+}  # fmt: skip # an entry ends where its text does
 
 
 def read_columns(texts: Sequence[str] | None) -> Columns:
