@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -12,8 +12,7 @@ from fastndcg.exports.exportable import dump_json
 from fastndcg.results.text_table import align_columns
 from fastndcg.runtime import escapes
 from fastndcg.statistics.comparison import Comparison
-from fastndcg.statistics.result_rows import Row
-from fastndcg.statistics.table import format_interval, format_number, format_p_value
+from fastndcg.statistics.result_rows import Row, make_columns
 
 COLOURS = {"better": "\x1b[32m", "worse": "\x1b[35m", "dim": "\x1b[2m", "bold": "\x1b[1m"}
 RESET = "\x1b[0m"
@@ -90,12 +89,16 @@ def terminal(comparison: Comparison, *, colour: bool = False, unicode: bool = Tr
     unicode : bool
         Whether the terminal supports characters other than ASCII.
     """
-    level = f"{100 * comparison.settings.level:g} % interval"
-    head = ["system", "mean", "difference", level, "p", *_correction_heading(comparison), "", "won/tied/lost", ""]
-    left = [True, *[False] * (len(head) - 4), True, False, True]
+    system, _, mean, _, *others = make_columns(comparison.settings, comparison.baseline)
+    columns = [system, mean, *others]  # the metric is the title of its block
+    head = [*(column.heading for column in columns), ""]
+    left = [*(column.left for column in columns), True]
     for metric in map(str, comparison.metrics):
         rows = [row for row in comparison.rows if row.metric == metric]
-        cells = [[*_make_cells(row, comparison), _make_bar(row, UNICODE_BAR if unicode else ASCII_BAR)] for row in rows]
+        cells = [[column.cell(row) for column in columns] for row in rows]
+        for row, texts in zip(rows, cells, strict=True):
+            texts[2] = "baseline" if row.system == comparison.baseline else texts[2]
+            texts.append(_make_bar(row, UNICODE_BAR if unicode else ASCII_BAR))
         first, *lines = align_columns([head, *cells], left)
         yield _paint(f"{metric}\n", "bold", colour)
         yield _paint(f"{first}\n", "dim", colour)
@@ -104,27 +107,6 @@ def terminal(comparison: Comparison, *, colour: bool = False, unicode: bool = Tr
         yield "\n"
     for note in comparison.notes:
         yield f"{printable(note)}\n"
-
-
-def _correction_heading(comparison: Comparison) -> list[str]:
-    settings = comparison.settings
-    return [] if settings.test == "tukey" or settings.correction == "none" else [f"p, {settings.correction}"]
-
-
-def _make_cells(row: Row, comparison: Comparison) -> list[str]:
-    corrections: Sequence[str] = _correction_heading(comparison)
-    if row.system == comparison.baseline:
-        return [row.system, format_number(row.mean), "baseline", "", "", *("" for _ in corrections), "", ""]
-    return [
-        row.system,
-        format_number(row.mean),
-        format_number(row.difference, signed=True),
-        format_interval(row.difference_low, row.difference_high, signed=True, otherwise=row.reason),
-        format_p_value(row.p),
-        *(format_p_value(row.p_corrected) for _ in corrections),
-        row.mark,
-        f"{row.wins}/{row.ties}/{row.losses}",
-    ]
 
 
 def _make_bar(row: Row, signs: str) -> str:

@@ -61,6 +61,12 @@ class TestText:
         assert re.sub(r"\x1b\[\d+m", "", coloured) == re.sub(r" +\n", "\n", plain)
         assert text.COLOURS["better"] in coloured
 
+    def test_terminal_has_the_p_value_of_equivalence(self):
+        found = compared(margin=0.05)
+        head, _, row = "".join(text.terminal(found)).splitlines()[1:4]
+        assert "p, equivalent" in head
+        assert format_p_value(found.rows[1].p_equivalent) in row
+
     def test_reasons_take_the_place_of_intervals(self):
         found = compared(n=1)
         assert "only one query has a value" in "".join(text.terminal(found))
