@@ -272,6 +272,12 @@ class _Shortener(reprlib.Repr):
         except Exception as error:  # it must not hide the error that is being raised
             return f"<{type(x).__name__} whose repr raises {type(error).__name__}>"
 
+    def repr_dict(self, x: dict[Any, Any], level: int) -> str:
+        """Write the items in their own order. The base class sorts them."""
+        if level <= 0 and x:
+            return f"{{{self.fillvalue}}}"
+        return f"{{{', '.join(f'{self.repr1(k, level - 1)}: {self.repr1(v, level - 1)}' for k, v in x.items())}}}"
+
     def repr_instance(self, x: Any, level: int) -> str:
         return repr(x)  # so that `repr1` names an error
 
