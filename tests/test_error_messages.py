@@ -13,7 +13,7 @@ from fastndcg.errors import join_names, shorten
 
 QRELS = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 1}}
 RUN = {"q1": {"d1": 0.5, "d2": 0.2}, "q2": {"d1": 0.1}}
-N = 100_000
+N = 10_000
 MOST = 2_000  # characters: several values of 300, and the text around them
 TEXT = "x" * N
 HUGE = {
