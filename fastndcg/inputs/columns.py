@@ -95,6 +95,8 @@ class ColumnNames(Mapping[str, str]):
         True for a truth without predictions, which may hold scores. None if that is not known.
     retrieved : str, optional
         The name that the user gave for the documents of the predictions.
+    parents : str, optional
+        The column of the documents of chunks, which has no other role.
     """
 
     by_role: Mapping[str, str] = field(hash=False)
@@ -103,6 +105,7 @@ class ColumnNames(Mapping[str, str]):
     beside: frozenset[str] = frozenset()
     is_alone: bool | None = None
     retrieved: str | None = None
+    parents: str | None = None
 
     def __getitem__(self, role: str) -> str:
         return self.by_role[role]
@@ -146,6 +149,7 @@ class ColumnNames(Mapping[str, str]):
 @functools.lru_cache(1 << 8)
 def find_roles(known: ColumnNames, names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
     """Return the columns that may have each role, cached: calls of one program have tables of few kinds."""
+    names = tuple(name for name in names if name != known.parents)
     found = {role: tuple(known.find(role, names)) for role in (*ROLES, "retrieved", *SPAN_NAMES)}
     if not found["document"] and known.side:
         found["document"] = tuple(known.find("relevant" if known.side == "truth" else "retrieved", names))

@@ -367,16 +367,17 @@ def _read_duplicates(truth: TruthInput, predictions: Any, options: Options) -> O
         if options.duplicates is not None:
             raise InvalidInputError("`duplicates` is given twice: by `predictions`, too. Leave one of them out")
         options = replace(options, duplicates=predictions.duplicates)
-    if options.duplicates is not None:
-        options = replace(options, duplicates=options.duplicates.read_parents(predictions, options.columns))
     if isinstance(truth, ArrayTruth):
         options.check_no_duplicates("`truth` is an array of labels")
     if isinstance(truth, Rankings | ScoredRows | StreamedTables):
-        options.check_no_duplicates("`truth` has labels beside scores")
+        remedy = "Give its labels as judgments, `truth`, and its scores as a run, `predictions`"
+        options.check_no_duplicates("`truth` has labels beside scores", remedy)
     if isinstance(predictions, Model):
         options.check_no_duplicates("`predictions` is a model, which ranks each document once")
     if hasattr(predictions, "tocsr"):
         options.check_no_duplicates("`predictions` is sparse, which has each item once")
+    if options.duplicates is not None:
+        options = replace(options, duplicates=options.duplicates.read_parents(predictions, options.columns))
     return options
 
 

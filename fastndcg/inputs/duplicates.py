@@ -25,6 +25,7 @@ from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.validation import Array, put, read_only
+from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 
 CHOICES = ("raise", "first", "best", "sum", "counted")
@@ -95,6 +96,8 @@ class Duplicates(Picklable):
             if self.ranks == "closed":
                 note = f"@k counts documents: {n_documents}, of {n_chunks} chunks"
             run.placed_in(run.source._replace(notes=(*run.source.notes, note)))
+        if self.choice == "raise":
+            run.refuse_repeats(None)
         if not run.has_repeats():
             return run
         rows = _Rows(run, convention, None if self.choice == "sum" else keys)  # sums have no order of chunks
@@ -318,12 +321,15 @@ class Parents(Picklable):
     ----------
     find : callable
         Takes a list of ids, and returns the document of each chunk, None for the id of a document.
+    column : str, optional
+        The column of the run that has the documents.
     """
 
-    __slots__ = ("_find",)
+    __slots__ = ("_find", "column")
 
-    def __init__(self, find: Any) -> None:
+    def __init__(self, find: Any, column: str | None = None) -> None:
         self._find = find
+        self.column = column
 
     def read_column(self, predictions: Any, columns: Any) -> Parents:
         """Return the parents in a column of a frame of predictions, if that is what these are."""
@@ -335,14 +341,21 @@ class Parents(Picklable):
                 f"`parents` can only be the name of a column, {shorten(name)}, where `predictions` is a frame. Give "
                 f"{FORM}"
             )
-        frame = Frame(predictions, ColumnNames.of(columns, "predictions"), "predictions")
+        frame = Frame(predictions, replace(ColumnNames.of(columns, "predictions"), parents=name), "predictions")
         if name not in frame.column_names:
             raise InvalidInputError(
                 f"`parents` must be a column of `predictions`, but {shorten(name)} is none of "
                 f"{', '.join(map(repr, frame.column_names))}. Name one, or give a rule such as 'before #'"
             )
         parents = Frame(predictions, {"document": name}, "predictions").read_ids("document")
-        return Parents(_Table(_pair(frame.read_ids("document").names().tolist(), parents.names().tolist())))
+        chunks = frame.read_ids("document")
+        if len(chunks) != len(parents):
+            raise InvalidInputError(
+                f"`predictions` must be a table that can be read twice where `parents` names a column of it, but the "
+                f"{type(predictions).__name__} is empty after {max(len(chunks), len(parents))} rows. Read it first, "
+                "such as by reader.read_all()"
+            )
+        return Parents(_Table(_pair(chunks.names().tolist(), parents.names().tolist())), name)
 
     def map_run(self, run: Run) -> tuple[RepeatedRun, int, int]:
         """
@@ -449,7 +462,15 @@ class _Function(NamedTuple):
     function: Callable[[Any], Any]
 
     def __call__(self, ids: list[Any]) -> list[Any]:
-        parents = list(map(self.function, ids))
+        parents = []
+        for own in ids:
+            try:
+                parents.append(self.function(own))
+            except Exception as error:
+                raise InvalidInputError(
+                    f"`parents` must return the document of each chunk, but fails for {shorten(own)}: "
+                    f"{type(error).__name__}: {show_name(error)}. Return None for the id of a document"
+                ) from error
         wrong = next(
             (place for place, own in enumerate(parents) if own is not None and not isinstance(own, str | int)), None
         )

@@ -331,7 +331,9 @@ class Options(Picklable):
             beside = self.other.source.columns
         elif not isinstance(self.other, str | dict):
             beside = list_column_names(self.other)
-        return name_columns(self.columns, side, beside=beside, is_alone=is_alone)
+        found = name_columns(self.columns, side, beside=beside, is_alone=is_alone)
+        parents = None if self.duplicates is None else self.duplicates.parents
+        return found if parents is None or side != "predictions" else replace(found, parents=parents.column)
 
     def without_cuts(self) -> Options:
         """Return the options that predictions need: all but those that cut the truth into queries."""
@@ -362,12 +364,12 @@ class Options(Picklable):
                 "`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out"
             )
 
-    def check_no_duplicates(self, kind: str) -> None:
+    def check_no_duplicates(self, kind: str, remedy: str = "Leave it out") -> None:
         """Raise if `duplicates` is given for predictions of another kind than runs and recommended items."""
         if self.duplicates is not None:
             raise InvalidInputError(
-                "`duplicates` can only be used with a run of documents with ids, or with recommended items, but "
-                f"{kind}. Leave it out"
+                f"`{'duplicates' if self.duplicates.parents is None else 'parents'}` can only be used with a run of "
+                f"documents with ids, or with recommended items, but {kind}. {remedy}"
             )
 
     def check_no_selection(self, kind: str, remedy: str) -> None:

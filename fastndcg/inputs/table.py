@@ -109,14 +109,14 @@ class Table(ReadOnly, Exportable):
         groups = group(queries)
         self._fill(Rows(queries.take(groups.firsts), groups, documents, values), source)
         if not self.may_repeat:
-            self._refuse_repeats(None)
+            self.refuse_repeats(None)
 
     @classmethod
     def of(cls, rows: Rows, source: Source, threads: int | None = None) -> Self:
         """Build a table from rows that were grouped by query."""
         table = cls.of_distinct(rows, source)
         if not cls.may_repeat:
-            table._refuse_repeats(threads)
+            table.refuse_repeats(threads)
         return table
 
     @classmethod
@@ -432,7 +432,7 @@ class Table(ReadOnly, Exportable):
         run_on_spans(self.offsets, find, threads)
         return duplicates[min(duplicates)] if duplicates else []
 
-    def _refuse_repeats(self, threads: int | None) -> None:
+    def refuse_repeats(self, threads: int | None) -> None:
         """Raise if a document occurs twice in a query."""
         rows = self._find_repeat(threads)
         if rows:

@@ -38,7 +38,7 @@ def values(*arguments, **options):
 
 @pytest.mark.parametrize(("choice", "ranks"), CHOICES)
 @pytest.mark.parametrize("ties", ["average", "best", "worst", "input", "input_reversed"])
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(rows=ROWS)
 def test_a_run_of_chunks_is_one_of_documents_that_come_again(choice, ranks, ties, rows):
     """What `test_duplicates` proves by brute force holds for chunks, too, with exact means over ties or a refusal."""
@@ -49,7 +49,7 @@ def test_a_run_of_chunks_is_one_of_documents_that_come_again(choice, ranks, ties
 
 @pytest.mark.parametrize("ranks", ["kept", "closed"])
 @pytest.mark.parametrize("ties", ["id_ascending", "id_descending"])
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(rows=ROWS)
 def test_ids_of_chunks_order_ties(ranks, ties, rows):
     """As in trec_eval on the run of chunks: the documents have the places of their first chunks."""
@@ -110,6 +110,42 @@ def test_a_column_of_the_run():
     assert pickle.loads(pickle.dumps(fn.Evaluator(QRELS, "rr", parents="before #"))).evaluate(RUN).mean() == {"RR": 1.0}
 
 
+def list_tables(columns):
+    """Return columns as a table of each kind, which may be read twice."""
+    polars, pyarrow, duckdb = (pytest.importorskip(name) for name in ("polars", "pyarrow", "duckdb"))
+    frame = pd.DataFrame(columns)
+    connection = duckdb.connect()
+    connection.register("own", frame)
+    return {
+        "pandas": frame, "polars": polars.DataFrame(columns), "lazy": polars.LazyFrame(columns),
+        "arrow": pyarrow.table(columns), "duckdb": connection.sql("select * from own"), "columns": columns,
+        "records array": frame.to_records(index=False),
+    }  # fmt: skip
+
+
+def test_tables_of_every_library_name_documents():
+    """In the run, where "doc_id" would be the documents without `parents`, and as a table of their own."""
+    scores = [float(-place) for place in range(5)]
+    documents = [DOCUMENT[chunk] for chunk in RUN["q"]]
+    run = {"query": ["q"] * 5, "chunk_id": RUN["q"], "doc_id": documents, "score": scores}
+    expected = fn.evaluate(QRELS, RUN, METRICS, parents=DOCUMENT).values.tolist()
+    for name, table in list_tables(run).items():
+        assert fn.evaluate(QRELS, table, METRICS, parents="doc_id").values.tolist() == expected, name
+    mapping = {"chunk_id": list(DOCUMENT), "doc_id": list(DOCUMENT.values())}
+    for name, table in list_tables(mapping).items():
+        assert fn.evaluate(QRELS, RUN, METRICS, parents=table).values.tolist() == expected, name
+    reader = list_tables(run)["arrow"].to_reader()
+    with pytest.raises(fn.InvalidInputError, match=r"read twice .* RecordBatchReader is empty after 5 rows\. Read it"):
+        fn.evaluate(QRELS, reader, "rr", parents="doc_id")
+
+
+def test_documents_of_several_chunks_may_be_errors():
+    with pytest.raises(fn.InvalidInputError, match=r"document a of query q is in .* evaluate with duplicates='first'"):
+        fn.evaluate(QRELS, RUN, "rr", parents=DOCUMENT, duplicates="raise")
+    once = fn.evaluate(QRELS, {"q": ["b#1", "a#1"]}, "rr", parents=DOCUMENT, duplicates="raise")
+    assert (once.mean(), once.notes) == ({"RR": 0.5}, ("@k counts chunks: 2, of 2 documents",))
+
+
 def test_whole_numbers_are_chunks_too():
     parents = {10: 1, 11: 1, 20: 2}
     result = fn.evaluate({7: {1: 1, 2: 1}}, {7: [10, 11, 20]}, "recall@2", parents=parents, ranks="closed")
@@ -126,6 +162,9 @@ WRONG = {
     "null": (DOCUMENT | {"a#1": None}, "`parents` must give a text or a whole number as document, but that of 'a#1'"),
     "two parents": (
         pd.Series(["a", "b"], index=["a#1", "a#1"]), "`parents` must give one document to a chunk, but 'a#1' has"
+    ),
+    "failing function": (
+        lambda chunk: chunk[9], "`parents` must return the document of each chunk, but fails for 'a#1': IndexError"
     ),
     "wrong function": (lambda _: 1.5, "`parents` must return the id of a document, a text or a whole number, or None"),
     "no names": (pd.DataFrame({"x": ["a#1"], "y": ["a"]}), "`parents` must have one column of chunks, named as one of"),
@@ -149,6 +188,11 @@ def test_what_has_no_chunks_is_refused():
         fn.evaluate({1: {1: 1}}, {1: [1]}, "rr", parents="before #")
     with pytest.raises(fn.InvalidInputError, match="can only be used with a run of documents with ids"):
         fn.evaluate([1, 0], [2, 1], "rr", groups=[2], parents="before #")
+    for parents in ("before #", "source"):
+        with pytest.raises(
+            fn.InvalidInputError, match=r"^`parents` can only .* beside scores. Give its labels as judg"
+        ):
+            fn.evaluate(FRAME.assign(label=1), metrics="rr", parents=parents)
     with pytest.raises(fn.InvalidInputError, match="must be a column of `predictions`, but 'doc' is none of 'query'"):
         fn.evaluate(QRELS, FRAME, "rr", parents="doc")
 
