@@ -13,14 +13,32 @@ from fastndcg.metrics.families.aggregates import AGGREGATES as AGGREGATES
 from fastndcg.metrics.families.record import Parameter as Parameter
 from fastndcg.metrics.families.record import Record as Record
 from fastndcg.metrics.trec_eval import find_names
+from fastndcg.named_conventions import conventions
 
 FAMILIES = (
     "gains", "counts", "first_relevant", "cascades", "pairs", "judgments", "subtopics", "agreement", "beyond_accuracy",
     "spans",
 )  # fmt: skip
 
+PROGRAMS = {  # whose convention names each metric that they have
+    "ranx": "ranx", "RecTools": "rectools", "RePlay": "replay", "TorchMetrics": "torchmetrics", "PyKEEN": "pykeen",
+    "pyndeval": "ndeval",
+}  # fmt: skip
+
+
+def find_peers(record: Record) -> tuple[tuple[str, str], ...]:
+    """Return the programs that have a metric with its names there: those of conventions, then those of the record."""
+    from_conventions = (
+        (program, one.theirs)
+        for program, name in PROGRAMS.items()
+        for one in conventions[name].metrics
+        if one.ours == record.name and not one.by and not one.differs and program not in dict(record.peers)
+    )
+    return (*from_conventions, *record.peers)
+
+
 CATALOG: dict[str, Record] = {  # custom metrics follow when they are registered
-    record.name: replace(record, family=family, **find_names(record.name))
+    record.name: replace(record, family=family, peers=find_peers(record), **find_names(record.name))
     for family in FAMILIES
     for record in import_module(f"{__name__}.{family}").RECORDS
 }

@@ -27,13 +27,7 @@ RECORDS = (
         parameters=(REL,),
         aliases=("map", "average_precision", "mean_average_precision"),
         variants=(("ap_denominator", "n_hits", "counts.average_precision_over_hits"),),
-        peers=(
-            ("ranx", "map"),
-            ("ir_measures", "AP"),
-            ("RecTools", "MAP"),
-            ("RePlay", "MAP"),
-            ("TorchMetrics", "retrieval_average_precision"),
-        ),
+        peers=(("ir_measures", "AP"),),
     ),
     Record(
         name="P",
@@ -43,13 +37,7 @@ RECORDS = (
         source=VAN_RIJSBERGEN_1979,
         parameters=(REL,),
         aliases=("precision", "set_P"),
-        peers=(
-            ("ranx", "precision"),
-            ("ir_measures", "P"),
-            ("RecTools", "Precision"),
-            ("RePlay", "Precision"),
-            ("TorchMetrics", "retrieval_precision"),
-        ),
+        peers=(("ir_measures", "P"),),
     ),
     Record(
         name="R",
@@ -60,13 +48,7 @@ RECORDS = (
         source=VAN_RIJSBERGEN_1979,
         parameters=(REL,),
         aliases=("recall", "set_recall"),
-        peers=(
-            ("ranx", "recall"),
-            ("ir_measures", "R"),
-            ("RecTools", "Recall"),
-            ("RePlay", "Recall"),
-            ("TorchMetrics", "retrieval_recall"),
-        ),
+        peers=(("ir_measures", "R"),),
     ),
     Record(
         name="F",
@@ -77,11 +59,7 @@ RECORDS = (
         source=VAN_RIJSBERGEN_1979,
         parameters=(BETA, REL),
         aliases=("f1", "f_score", "f_measure", "set_F"),
-        peers=(
-            ("ranx", "f1"),
-            ("ir_measures", "SetF"),
-            ("RecTools", "F1Beta"),
-        ),
+        peers=(("ir_measures", "SetF"),),
     ),
     Record(
         name="Rprec",
@@ -93,11 +71,7 @@ RECORDS = (
         "ISBN 0-262-22073-3",
         parameters=(Parameter("mult", "float", 1, "the rank as a multiple of R", above=0), REL),
         aliases=("r_precision", "r-precision", "rprecision"),
-        peers=(
-            ("ranx", "r-precision"),
-            ("ir_measures", "Rprec"),
-            ("TorchMetrics", "retrieval_r_precision"),
-        ),
+        peers=(("ir_measures", "Rprec"),),
     ),
     Record(
         name="RelP",
@@ -142,10 +116,7 @@ RECORDS = (
         variants=(("ties", "mean_rank", "first_relevant.n_retrieved_at_mean_rank"),),
         ties=TIES_AND_MEAN_RANK,
         aliases=("n_hits",),
-        peers=(
-            ("ranx", "hits"),
-            ("ir_measures", "NumRelRet"),
-        ),
+        peers=(("ir_measures", "NumRelRet"),),
     ),
     Record(
         name="SetAP",
@@ -198,7 +169,6 @@ RECORDS = (
         source=VAN_RIJSBERGEN_1979,
         parameters=(REL,),
         aliases=("fall_out", "fallout"),
-        peers=(("TorchMetrics", "retrieval_fall_out"),),
         higher_is_better=False,
     ),
 )

@@ -35,14 +35,7 @@ RECORDS = (
         variants=(("ties", "mean_rank", "first_relevant.reciprocal_mean_rank"),),
         ties=TIES_AND_MEAN_RANK,
         is_zero_without_relevant=True,
-        peers=(
-            ("ranx", "mrr"),
-            ("ir_measures", "RR"),
-            ("RecTools", "MRR"),
-            ("RePlay", "MRR"),
-            ("TorchMetrics", "retrieval_reciprocal_rank"),
-            ("PyKEEN", "inverse_harmonic_mean_rank"),
-        ),
+        peers=(("ir_measures", "RR"),),
     ),
     Record(
         name="Success",
@@ -56,14 +49,7 @@ RECORDS = (
         variants=(("ties", "mean_rank", "first_relevant.success_at_mean_rank"),),
         ties=TIES_AND_MEAN_RANK,
         is_zero_without_relevant=True,
-        peers=(
-            ("ranx", "hit_rate"),
-            ("ir_measures", "Success"),
-            ("RecTools", "HitRate"),
-            ("RePlay", "HitRate"),
-            ("TorchMetrics", "retrieval_hit_rate"),
-            ("PyKEEN", "hits_at_k"),
-        ),
+        peers=(("ir_measures", "Success"),),
     ),
     Record(
         name="Rank",
@@ -81,7 +67,6 @@ RECORDS = (
         ties=TIES_AND_MEAN_RANK,
         has_cutoff=False,
         higher_is_better=False,
-        peers=(("PyKEEN", "arithmetic_mean_rank"),),
     ),
     _by_chance(
         name="chance_Rank",

@@ -30,14 +30,7 @@ RECORDS = (
         doi="10.1145/582415.582418",
         parameters=(GAIN, DISCOUNT, GAIN_REL),
         aliases=("ndcg",),
-        peers=(
-            ("ranx", "ndcg"),
-            ("ir_measures", "nDCG"),
-            ("scikit-learn", "ndcg_score"),
-            ("RecTools", "NDCG"),
-            ("RePlay", "NDCG"),
-            ("TorchMetrics", "retrieval_normalized_dcg"),
-        ),
+        peers=(("ir_measures", "nDCG"), ("scikit-learn", "ndcg_score")),
     ),
     Record(
         name="DCG",
@@ -49,10 +42,7 @@ RECORDS = (
         doi="10.1145/582415.582418",
         parameters=(GAIN, DISCOUNT, GAIN_REL),
         aliases=("dcg",),
-        peers=(
-            ("ranx", "dcg"),
-            ("scikit-learn", "dcg_score"),
-        ),
+        peers=(("scikit-learn", "dcg_score"),),
     ),
     Record(
         name="CG",

@@ -35,12 +35,7 @@ RECORDS = (
         doi="10.1016/j.patrec.2005.10.010",
         parameters=(REL,),
         aliases=("auc", "roc_auc", "auroc"),
-        peers=(
-            ("scikit-learn", "roc_auc_score"),
-            ("TorchMetrics", "retrieval_auroc"),
-            ("CatBoost", "QueryAUC"),
-            ("ir_measures", "Accuracy"),
-        ),
+        peers=(("scikit-learn", "roc_auc_score"), ("CatBoost", "QueryAUC"), ("ir_measures", "Accuracy")),
     ),
     _of_all_ranks(
         name="GAUC",

@@ -120,7 +120,7 @@ class Record:
     sums_in_trec_eval : bool
         Whether trec_eval sums the metric over queries in place of averaging it.
     peers : tuple of (str, str)
-        Other libraries with their name of the metric.
+        Other libraries with their name of the metric. Those of `PROGRAMS` come from conventions.
     variants : tuple of (str, str or int, str)
         A convention field or parameter, a choice of it, and the kernel for this choice.
     ties : tuple of str

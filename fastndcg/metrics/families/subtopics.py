@@ -66,7 +66,7 @@ RECORDS = (
         doi="10.1145/1390334.1390446",
         parameters=(ALPHA, REL),
         aliases=("alpha-nDCG",),
-        peers=(("ir_measures", "alpha_nDCG"), ("pyndeval", "alpha-nDCG")),
+        peers=(("ir_measures", "alpha_nDCG"),),
     ),
     _by_subtopic(
         name="alpha_DCG",
@@ -78,7 +78,7 @@ RECORDS = (
         doi="10.1145/1390334.1390446",
         parameters=(ALPHA, REL),
         aliases=("alpha-DCG",),
-        peers=(("ir_measures", "alpha_DCG"), ("pyndeval", "alpha-DCG")),
+        peers=(("ir_measures", "alpha_DCG"),),
     ),
     _by_subtopic(
         name="nERR_IA",
@@ -90,7 +90,7 @@ RECORDS = (
         doi="10.1145/1935826.1935847",
         parameters=(ALPHA, REL),
         aliases=("nERR-IA",),
-        peers=(("ir_measures", "nERR_IA"), ("pyndeval", "nERR-IA")),
+        peers=(("ir_measures", "nERR_IA"),),
     ),
     _by_subtopic(
         name="ERR_IA",
@@ -102,7 +102,7 @@ RECORDS = (
         doi="10.1145/1935826.1935847",
         parameters=(ALPHA, REL),
         aliases=("ERR-IA",),
-        peers=(("ir_measures", "ERR_IA"), ("pyndeval", "ERR-IA")),
+        peers=(("ir_measures", "ERR_IA"),),
     ),
     _by_subtopic(
         name="nNRBP",
@@ -113,7 +113,7 @@ RECORDS = (
         source=CLARKE_2009,
         doi="10.1007/978-3-642-04417-5_17",
         parameters=(ALPHA, PATIENCE, REL),
-        peers=(("ir_measures", "nNRBP"), ("pyndeval", "nNRBP")),
+        peers=(("ir_measures", "nNRBP"),),
         has_cutoff=False,
     ),
     _by_subtopic(
@@ -125,7 +125,7 @@ RECORDS = (
         source=CLARKE_2009,
         doi="10.1007/978-3-642-04417-5_17",
         parameters=(ALPHA, PATIENCE, REL),
-        peers=(("ir_measures", "NRBP"), ("pyndeval", "NRBP")),
+        peers=(("ir_measures", "NRBP"),),
         has_cutoff=False,
     ),
     _by_subtopic(
@@ -138,7 +138,7 @@ RECORDS = (
         doi="10.1145/1498759.1498766",
         parameters=(REL,),
         aliases=("P-IA",),
-        peers=(("ir_measures", "P_IA"), ("pyndeval", "P-IA"), ("TF-Ranking", "PrecisionIAMetric")),
+        peers=(("ir_measures", "P_IA"), ("TF-Ranking", "PrecisionIAMetric")),
     ),
     _by_subtopic(
         name="AP_IA",
@@ -149,7 +149,7 @@ RECORDS = (
         doi="10.1145/1498759.1498766",
         parameters=(REL,),
         aliases=("AP-IA", "MAP-IA", "MAP_IA"),
-        peers=(("ir_measures", "AP_IA"), ("pyndeval", "MAP-IA")),
+        peers=(("ir_measures", "AP_IA"),),
     ),
     _by_subtopic(
         name="S_recall",
@@ -160,7 +160,7 @@ RECORDS = (
         doi="10.1145/860435.860440",
         parameters=(REL,),
         aliases=("S-recall", "strec", "StRecall", "subtopic_recall", "evidence_recall"),
-        peers=(("ir_measures", "StRecall"), ("pyndeval", "strec")),
+        peers=(("ir_measures", "StRecall"),),
     ),
     _by_subtopic(
         name="all_evidence",
