@@ -49,9 +49,8 @@ class JudgedRuns:
         """Return the metric of each query for the fused scores of the documents of the rankings."""
         base = self.rankings
         rankings = Rankings.from_checked(
-            base.labels, scores, base.offsets, base.query_ids, base.judged, base.pool, base._find_name
+            base.labels, scores, base.offsets, base.query_ids, base.judged, base.pool, base._find_name, base.tie_keys
         )
-        rankings.tie_keys = base.tie_keys
         output = engine.run(rankings, (self.metric,), self.convention, undefined=self.undefined, threads=threads)
         return np.ascontiguousarray(output.values[:, 0])
 
@@ -70,8 +69,8 @@ class JudgedRuns:
             None if base.query_ids is None else base.query_ids[queries],
             None if base.judged is None else base.judged[places],
             pool,
+            tie_keys=None if base.tie_keys is None else base.tie_keys[places],
         )
-        rankings.tie_keys = None if base.tie_keys is None else read_only(base.tie_keys[places])
         undefined = None if self.undefined is None else self.undefined[queries]
         return replace(self, rankings=rankings, rows=self.rows[places], undefined=undefined), places
 
