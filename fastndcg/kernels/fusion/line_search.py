@@ -26,116 +26,69 @@ N_RANKED = 3  # the number of candidates within the depth
 
 
 class Lines(NamedTuple):
-    """
-    The lines of the documents of all queries.
+    """The lines of the documents of all queries."""
 
-    x, y     (n_documents,)    float64, the fused scores at the weights 1 and 0
-    keys     (n_documents,)    int64, documents with equal lines rank by falling key; empty: they tie
-    offsets  (n_queries + 1,)  int64
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    keys: np.ndarray
-    offsets: np.ndarray
+    x: np.ndarray  # (n_documents,) float64, the fused scores at the weight 1
+    y: np.ndarray  # (n_documents,) float64, those at the weight 0
+    keys: np.ndarray  # (n_documents,) int64, documents with equal lines rank by falling key; empty: they tie
+    offsets: np.ndarray  # (n_queries + 1,) int64
 
 
 class Candidates(NamedTuple):
-    """
-    The documents that a metric reads, query after query.
+    """The documents that a metric reads, query after query."""
 
-    documents  (n_candidates,)  int64, place among the documents of all queries
-    labels     (n_candidates,)  int8 or float64
-    offsets    (n_queries + 1,) int64
-    """
-
-    documents: np.ndarray
-    labels: np.ndarray
-    offsets: np.ndarray
+    documents: np.ndarray  # (n_candidates,) int64, place among the documents of all queries
+    labels: np.ndarray  # (n_candidates,) int8 or float64
+    offsets: np.ndarray  # (n_queries + 1,) int64
 
 
 class Events(NamedTuple):
-    """
-    Changes of the ranks of candidates, query after query in the order of the weight.
+    """Changes of the ranks of candidates, query after query in the order of the weight."""
 
-    weights     (n_events,)      float64
-    changes     (n_events,)      int64, 2^32 times the candidate of the query, plus the number of documents above it
-    offsets     (n_queries + 1,) int64, of the queries of the call
-    above       (n_candidates,)  int32, number of documents above each candidate before the first event
-    ties        (n_candidates,)  int32, number of documents with the candidate's line, 1 if all have one label
-    """
-
-    weights: np.ndarray
-    changes: np.ndarray
-    offsets: np.ndarray
-    above: np.ndarray
-    ties: np.ndarray
+    weights: np.ndarray  # (n_events,) float64
+    changes: np.ndarray  # (n_events,) int64, 2^32 times the candidate of the query, plus the documents above it
+    offsets: np.ndarray  # (n_queries + 1,) int64, of the queries of the call
+    above: np.ndarray  # (n_candidates,) int32, number of documents above each candidate before the first event
+    ties: np.ndarray  # (n_candidates,) int32, number of documents with the candidate's line, 1 if all have one label
 
 
 class Buffers(NamedTuple):
-    """
-    Scratch arrays.
+    """Scratch arrays, with an entry for each event or each document of the largest query."""
 
-    crossings, crossing_bits  the negative weights of crossings, an entry for each event of the largest query, and the
-                              same memory as int64
-    changes, order, spare     entries for each event, and for each document of the largest query
-    x, y, is_kept             an entry for each document of the largest query: see `keep_lines`
-    heights                   an entry for each rank that any metric reads, as far as there are documents
-    """
-
-    crossings: np.ndarray
-    crossing_bits: np.ndarray
-    changes: np.ndarray
-    order: np.ndarray
-    spare: np.ndarray
-    x: np.ndarray
+    crossings: np.ndarray  # of each event, the negative weights of crossings
+    crossing_bits: np.ndarray  # the same memory as int64
+    changes: np.ndarray  # of each event
+    order: np.ndarray  # of each event and document
+    spare: np.ndarray  # of each event and document
+    x: np.ndarray  # of each document, as the next ones: see `keep_lines`
     y: np.ndarray
     is_kept: np.ndarray
-    heights: np.ndarray
+    heights: np.ndarray  # of each rank that any metric reads, as far as there are documents
 
 
 class State(NamedTuple):
-    """
-    The place of `write_rankings`, and the ranking there. Arrays have an entry for each candidate of the largest query.
+    """The place of `write_rankings`, and the ranking there, with entries for each candidate of the largest query."""
 
-    cursor       (4,)            int64, see `QUERY`, `EVENT`, `HAS_BEGUN` and `N_RANKED`
-    slots        (n_candidates,) int32, where each candidate of the query is in the arrays below, if it is ranked
-    ranked       (n_candidates,) int32, candidates of the query in rank order
-    above, ties  (n_candidates,) int32, in rank order
-    labels       (n_candidates,) in rank order
-    """
-
-    cursor: np.ndarray
-    slots: np.ndarray
-    ranked: np.ndarray
-    above: np.ndarray
-    ties: np.ndarray
-    labels: np.ndarray
+    cursor: np.ndarray  # (4,) int64, see `QUERY`, `EVENT`, `HAS_BEGUN` and `N_RANKED`
+    slots: np.ndarray  # (n_candidates,) int32, where each candidate of the query is in the next arrays, if ranked
+    ranked: np.ndarray  # (n_candidates,) int32, candidates of the query in rank order, as in the next arrays
+    above: np.ndarray  # (n_candidates,) int32
+    ties: np.ndarray  # (n_candidates,) int32
+    labels: np.ndarray  # (n_candidates,)
 
 
 class RankingArrays(NamedTuple):
-    """
-    Rankings as the engine reads them: hits in rank order, and the labels of the pool.
+    """Rankings as the engine reads them: hits in rank order, and the labels of the pool."""
 
-    starts        (n_rankings,)      float64, the weight from which on the ranking holds
-    queries       (n_rankings,)      int32
-    hit_offsets   (n_rankings + 1,)  int64
-    sizes         (n_rankings + 1,)  int64, offsets of documents
-    pool_offsets  (n_rankings + 1,)  int64
-    above, ties   (n_hits,)          int32
-    labels        (n_hits,)
-    pool          (n_pool,)
-    """
-
-    starts: np.ndarray
-    queries: np.ndarray
-    hit_offsets: np.ndarray
-    sizes: np.ndarray
-    pool_offsets: np.ndarray
-    above: np.ndarray
-    ties: np.ndarray
-    labels: np.ndarray
-    pool: np.ndarray
+    starts: np.ndarray  # (n_rankings,) float64, the weight from which on the ranking holds
+    queries: np.ndarray  # (n_rankings,) int32
+    hit_offsets: np.ndarray  # (n_rankings + 1,) int64
+    sizes: np.ndarray  # (n_rankings + 1,) int64, offsets of documents
+    pool_offsets: np.ndarray  # (n_rankings + 1,) int64
+    above: np.ndarray  # (n_hits,) int32
+    ties: np.ndarray  # (n_hits,) int32
+    labels: np.ndarray  # (n_hits,)
+    pool: np.ndarray  # (n_pool,)
 
 
 @kernel
