@@ -24,81 +24,49 @@ CHUNK = 2048  # items of a tile. Those of a product are one chunk, a function's 
 
 
 class Block(NamedTuple):
-    """
-    The scores of some rows for the items from `first_item` on.
+    """The scores of some rows for the items from `first_item` on."""
 
-    users, items  packed operands of the rows and of these items: see product.py. Empty if `scores` are given
-    scores        (n_rows, n_all_items) of all items. Empty for a product, which has at most CHUNK items
-    n_columns     of the operands, 0 if `scores` are given
-    is_distance   None for the product of floats, True for their negative squared distance. Its type selects the loop
-    """
-
-    users: np.ndarray
-    items: np.ndarray
-    scores: np.ndarray
+    users: np.ndarray  # packed operands of the rows: see product.py. Empty if `scores` are given
+    items: np.ndarray  # packed operands of these items
+    scores: np.ndarray  # (n_rows, n_all_items) of all items. Empty for a product, which has at most CHUNK items
     n_rows: int
     n_items: int
     first_item: int
-    n_columns: int
-    is_distance: bool | None
+    n_columns: int  # of the operands, 0 if `scores` are given
+    is_distance: bool | None  # None: product, True: negative squared distance. Its type selects the loop
 
 
 class Lists(NamedTuple):
-    """
-    Items that are no candidates of a row, or the only candidates.
+    """Items that are no candidates of a row, or the only candidates."""
 
-    items     (n_listed,)     int32, rising in a row
-    offsets   (n_rows + 1,)   int64, or [0] if no row has a list
-    is_shown  1 if the listed items are the candidates, 0 if they are none
-    """
-
-    items: np.ndarray
-    offsets: np.ndarray
-    is_shown: int
+    items: np.ndarray  # (n_listed,) int32, rising in a row
+    offsets: np.ndarray  # (n_rows + 1,) int64, or [0] if no row has a list
+    is_shown: int  # 1 if the listed items are the candidates, 0 if they are none
 
 
 class Labelled(NamedTuple):
-    """
-    The labelled candidates of the rows, with their scores.
+    """The labelled candidates of the rows, with their scores."""
 
-    items    (n_labels,)     int32
-    scores   (n_labels,)     float32 or float64
-    offsets  (n_rows + 1,)   int64, row r owns the entries offsets[r] - offsets[0] up to offsets[r + 1] - offsets[0]
-    """
-
-    items: np.ndarray
-    scores: np.ndarray
-    offsets: np.ndarray
+    items: np.ndarray  # (n_labels,) int32
+    scores: np.ndarray  # (n_labels,) float32 or float64
+    offsets: np.ndarray  # (n_rows + 1,) int64, row r owns entries from offsets[r] - offsets[0] on
 
 
 class Counts(NamedTuple):
-    """
-    Counts of the labelled candidates of the rows. The kernel adds to them.
+    """Counts of the labelled candidates of the rows. The kernel adds to them."""
 
-    above   (n_labels,) int32, number of candidates with a higher score
-    ties    (n_labels,) int32, number of candidates with the same score, the labelled one included
-    before  (n_labels,) int32, number of these with a lower item number
-    """
-
-    above: np.ndarray
-    ties: np.ndarray
-    before: np.ndarray
+    above: np.ndarray  # (n_labels,) int32, number of candidates with a higher score
+    ties: np.ndarray  # (n_labels,) int32, number of candidates with the same score, with the labelled one
+    before: np.ndarray  # (n_labels,) int32, number of these with a lower item number
 
 
 class Leaders(NamedTuple):
-    """
-    The best items of each row so far, and items that may replace them.
+    """The best items of each row so far, and items that may replace them."""
 
-    scores  (n_rows, size)  float32 or float64, size is above k
-    items   (n_rows, size)  int32
-    counts  (n_rows,)       int64, number of entries in use
-    levels  (n_rows,)       the lowest score that is added, -inf until k items are known
-    """
-
-    scores: np.ndarray
-    items: np.ndarray
-    counts: np.ndarray
-    levels: np.ndarray
+    scores: np.ndarray  # (n_rows, size) float32 or float64, size is above k
+    items: np.ndarray  # (n_rows, size) int32
+    counts: np.ndarray  # (n_rows,) int64, number of entries in use
+    levels: np.ndarray  # (n_rows,) the lowest score that is added, -inf until k items are known
 
 
 class SortBuffers(NamedTuple):
