@@ -260,21 +260,9 @@ class Rankings(ReadOnly):
         patterns: Patterns | None = None,
     ) -> Rankings:  # fmt: skip
         """
-        Make rankings of arrays that were checked.
+        Return rankings that hold arrays which were checked: `scores` come from `as_scores`, others from its like.
 
-        Parameters
-        ----------
-        labels, scores, offsets, query_ids, judged, pool
-            See `Rankings`. `scores` come from `as_scores`, the others from functions like it.
-        find_name : callable, optional
-            See `set_locator`.
-        tie_keys, patterns
-            See `Rankings`.
-
-        Returns
-        -------
-        Rankings
-            The rankings, which hold the arrays themselves.
+        `find_name` is the function of `set_locator`.
         """
         rankings = object.__new__(CheckedRankings)
         rankings.labels = labels
@@ -294,14 +282,7 @@ class Rankings(ReadOnly):
         return rankings
 
     def longest(self) -> int:
-        """
-        Return the number of documents of the longest query, retrieved or in the pool.
-
-        Returns
-        -------
-        int
-            The number, 0 without queries.
-        """
+        """Return the number of documents of the longest query, retrieved or in the pool, 0 without queries."""
         all_offsets = (self.offsets,) if self.pool is None else (self.offsets, self.pool[1])
         return max(int((offsets[1:] - offsets[:-1]).max(initial=0)) for offsets in all_offsets)
 
@@ -340,14 +321,7 @@ class Rankings(ReadOnly):
         return rankings
 
     def without_patterns(self) -> Rankings:
-        """
-        Return rankings with each document's highest label in place of its judgments by subtopic.
-
-        Returns
-        -------
-        Rankings
-            These rankings if their labels are plain, else new ones.
-        """
+        """Return rankings with each document's highest label in place of its judgments by subtopic."""
         if self.patterns is None:
             return self
         plain = self.patterns.plain
@@ -357,71 +331,26 @@ class Rankings(ReadOnly):
 
     def set_locator(self, find_name: Callable[[str, int], str]) -> Rankings:
         """
-        Set the function that turns an array's name and an index into a place for error messages.
+        Set the function that returns a document's name for messages, and return these rankings.
 
-        Parameters
-        ----------
-        find_name : callable
-            Takes 'labels', 'scores' or 'pool' and an index, and returns the document's name.
-
-        Returns
-        -------
-        Rankings
-            These rankings.
+        It takes 'labels', 'scores' or 'pool', and an index of that array.
         """
         put(self, _find_name=find_name)
         return self
 
     def query_name(self, query: int) -> str:
-        """
-        Return the name of a query for error messages.
-
-        Parameters
-        ----------
-        query : int
-            The number of the query, from 0.
-
-        Returns
-        -------
-        str
-            "query" and its id or number.
-        """
+        """Return the name of a query for messages: "query" and its id or number."""
         return f"query {query}" if self.query_ids is None else f"query {show_name(self.query_ids[query])}"
 
     def document_name(self, name: str, place: int) -> str:
-        """
-        Return the name of a document for error messages: its id, or its index in the user's array.
-
-        Parameters
-        ----------
-        name : {'labels', 'scores', 'pool'}
-            The array.
-        place : int
-            The index of the document in the array, from 0.
-
-        Returns
-        -------
-        str
-            The id or the index.
-        """
+        """Return the name of a document for messages: its id, or its index in the array 'labels', 'scores' or 'pool'."""
         return str(place) if self._find_name is None else self._find_name(name, place)
 
     def take_document_ids(self, name: str, places: Array) -> Array:
         """
-        Return the ids of some documents, for results with a row for each document.
+        Return the ids of documents at some indices of 'labels' or 'pool', or their places in their query from 0.
 
-        Parameters
-        ----------
-        name : {'labels', 'pool'}
-            The array.
-        places : (n,) int array
-            Indices of the array.
-
-        Returns
-        -------
-        (n,) array
-            Ids, or where documents have none, their places in their query from 0. -1 for a document without an id
-            that was not retrieved.
+        -1 stands for a document without an id that was not retrieved.
         """
         take = getattr(self._find_name, "take", None)  # of locators that know ids
         if take is not None:
@@ -432,19 +361,7 @@ class Rankings(ReadOnly):
         return np.asarray(places - self.offsets[queries])
 
     def list_document_names(self, query: int) -> list[str]:
-        """
-        Return the names of the documents of one query.
-
-        Parameters
-        ----------
-        query : int
-            The index of the query.
-
-        Returns
-        -------
-        list of str
-            Ids, or indices in the user's arrays.
-        """
+        """Return the names of the documents of one query: ids, or indices in the user's arrays."""
         start, stop = (int(offset) for offset in self.offsets[query : query + 2])
         list_names = getattr(self._find_name, "list_names", None)  # of locators that read all names at once
         if list_names is not None:
@@ -458,21 +375,8 @@ class Rankings(ReadOnly):
         """
         Raise an error for the first offender in an array: "`scores` must …, but scores[17] (query 3) is …".
 
-        Parameters
-        ----------
-        name : {'labels', 'scores', 'pool'}
-            The array.
-        offenders : bool array of the same shape
-            True for each value that breaks the rule.
-        rule : str
-            What the array must do, a colon, and the remedy as a sentence without a point.
-        *choice : Choice
-            The end of the remedy, if that is a convention.
-
-        Raises
-        ------
-        InvalidInputError
-            In any case.
+        `name` is 'labels', 'scores' or 'pool', and `offenders` is True where a value of it breaks the rule. `rule` is
+        what the array must do, a colon, and the remedy as a sentence without a point, which `choice` may end.
         """
         values, offsets = self.pool if name == "pool" and self.pool else (getattr(self, name), self._find_offsets(name))
         places = np.flatnonzero(offenders)

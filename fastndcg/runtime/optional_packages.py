@@ -35,31 +35,12 @@ NUMBA_VALUES = {
 
 def optional_import(module: str, purpose: str, extra: str) -> ModuleType:
     """
-    Import an optional package in the function that uses it.
+    Import an optional package in the function that uses it, for a purpose that the error names.
 
-    Parameters
-    ----------
-    module : str
-        The module to import.
-    purpose : str
-        The feature that uses the module, for the message.
-    extra : str
-        The extra of the feature, as in ``pip install fastndcg[extra]``. The message also names its other packages.
+    `extra` is that of the feature, as in ``pip install fastndcg[extra]``: the error also names its other packages. It
+    is MissingPackageError if the package is absent or if its import fails, and InvalidInputError if an environment
+    variable has a value that Numba cannot work with.
 
-    Returns
-    -------
-    module
-        The imported module.
-
-    Raises
-    ------
-    MissingPackageError
-        If the package is absent, or if its import raises an error. The message shows that error.
-    InvalidInputError
-        If an environment variable has a value that Numba cannot work with.
-
-    Examples
-    --------
     >>> optional_import("no_such_module", "drawing", "plots")
     Traceback (most recent call last):
     ...
