@@ -259,11 +259,7 @@ class Rankings(ReadOnly):
         pool: Any = None, find_name: Callable[[str, int], str] | None = None, tie_keys: Array | None = None,
         patterns: Patterns | None = None,
     ) -> Rankings:  # fmt: skip
-        """
-        Return rankings that hold arrays which were checked: `scores` come from `as_scores`, others from its like.
-
-        `find_name` is the function of `set_locator`.
-        """
+        """Return rankings that hold arrays which functions such as `as_scores` have checked."""
         rankings = object.__new__(CheckedRankings)
         rankings.labels = labels
         rankings.offsets = offsets
@@ -330,11 +326,7 @@ class Rankings(ReadOnly):
         return self.replace(labels=plain(self.labels), pool=plain_pool, patterns=None)
 
     def set_locator(self, find_name: Callable[[str, int], str]) -> Rankings:
-        """
-        Set the function that returns a document's name for messages, and return these rankings.
-
-        It takes 'labels', 'scores' or 'pool', and an index of that array.
-        """
+        """Set the function that returns a document's name by an array's name and an index, and return these rankings."""
         put(self, _find_name=find_name)
         return self
 
@@ -343,15 +335,12 @@ class Rankings(ReadOnly):
         return f"query {query}" if self.query_ids is None else f"query {show_name(self.query_ids[query])}"
 
     def document_name(self, name: str, place: int) -> str:
-        """Return the name of a document for messages: its id, or its index in the array 'labels', 'scores' or 'pool'."""
+        """Return the name of a document for messages: its id, or its index in 'labels', 'scores' or 'pool'."""
         return str(place) if self._find_name is None else self._find_name(name, place)
 
     def take_document_ids(self, name: str, places: Array) -> Array:
-        """
-        Return the ids of documents at some indices of 'labels' or 'pool', or their places in their query from 0.
-
-        -1 stands for a document without an id that was not retrieved.
-        """
+        """Return the ids of documents at some indices of 'labels' or 'pool', or their places in their query."""
+        # -1 for a document without an id that was not retrieved
         take = getattr(self._find_name, "take", None)  # of locators that know ids
         if take is not None:
             return take(name, places)  # type: ignore[no-any-return]
@@ -372,12 +361,8 @@ class Rankings(ReadOnly):
         return f"Rankings of {self.n_queries} queries, {self.n_documents} documents"
 
     def refuse(self, name: str, offenders: Array, rule: str, *choice: Choice) -> NoReturn:
-        """
-        Raise an error for the first offender in an array: "`scores` must …, but scores[17] (query 3) is …".
-
-        `name` is 'labels', 'scores' or 'pool', and `offenders` is True where a value of it breaks the rule. `rule` is
-        what the array must do, a colon, and the remedy as a sentence without a point, which `choice` may end.
-        """
+        """Raise an error for the first offender in an array: "`scores` must …, but scores[17] (query 3) is …"."""
+        # `rule` is what the array must do, a colon, and the remedy as a sentence without a point, which `choice` may end
         values, offsets = self.pool if name == "pool" and self.pool else (getattr(self, name), self._find_offsets(name))
         places = np.flatnonzero(offenders)
         if not len(places):  # a kernel found one, but another thread has overwritten it
