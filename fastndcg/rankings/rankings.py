@@ -326,7 +326,7 @@ class Rankings(ReadOnly):
         return self.replace(labels=plain(self.labels), pool=plain_pool, patterns=None)
 
     def set_locator(self, find_name: Callable[[str, int], str]) -> Rankings:
-        """Set the function that returns a document's name by an array's name and an index, and return these rankings."""
+        """Set the function from an array's name and an index to a document's name, and return these rankings."""
         put(self, _find_name=find_name)
         return self
 
@@ -362,7 +362,7 @@ class Rankings(ReadOnly):
 
     def refuse(self, name: str, offenders: Array, rule: str, *choice: Choice) -> NoReturn:
         """Raise an error for the first offender in an array: "`scores` must …, but scores[17] (query 3) is …"."""
-        # `rule` is what the array must do, a colon, and the remedy as a sentence without a point, which `choice` may end
+        # `rule`: what the array must do, a colon, and the remedy as a sentence without a point, which `choice` may end
         values, offsets = self.pool if name == "pool" and self.pool else (getattr(self, name), self._find_offsets(name))
         places = np.flatnonzero(offenders)
         if not len(places):  # a kernel found one, but another thread has overwritten it
