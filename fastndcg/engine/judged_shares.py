@@ -31,8 +31,10 @@ def measure_judged(
     them judged, from a `Run` takes 1.2 times as long with this. By the kernel of Judged, which ranks the unjudged
     documents, it takes 12 times as long.
     """
-    shares = list_shares(metrics, convention)
-    if rankings.judged is None or not shares:
+    if rankings.judged is None:
+        return {}
+    shares = _plan_shares(metrics, convention)
+    if not shares:
         return {}
     is_judged = rankings.judged
     if convention.negative_labels != "keep":  # such documents were pooled, and not judged
@@ -42,7 +44,7 @@ def measure_judged(
     if not is_counted.any():
         return {}
     longest = int(sizes.max())
-    shallow = tuple(Metric("P", share.k) for share in shares if share.k is not None and share.k < longest)
+    shallow = tuple(metric for _, metric in shares if metric.k is not None and metric.k < longest)
     values: dict[int | None, Array] = {}
     if shallow:
         plain = rankings.replace(labels=is_judged, judged=None, pool=None, patterns=None)
@@ -52,9 +54,15 @@ def measure_judged(
         values[None] = _count(is_judged, rankings.offsets) / np.maximum(sizes, 1)
     n_counted = int(np.count_nonzero(is_counted))
     return {
-        str(share): math.fsum(values[share.k if share.k in values else None][is_counted].tolist()) / n_counted
-        for share in shares
+        name: math.fsum(values[metric.k if metric.k in values else None][is_counted].tolist()) / n_counted
+        for name, metric in shares
     }
+
+
+@functools.lru_cache(maxsize=256)
+def _plan_shares(metrics: tuple[Metric, ...], convention: Convention) -> tuple[tuple[str, Metric], ...]:
+    """Return the name of each share, and P at its cutoff, cached: making them takes as long as a small evaluation."""
+    return tuple((str(share), Metric("P", share.k)) for share in list_shares(metrics, convention))
 
 
 @functools.lru_cache(maxsize=256)
