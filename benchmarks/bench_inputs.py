@@ -113,6 +113,30 @@ def test_chunks(race, ranks):
     )
 
 
+@pytest.mark.parametrize(("choice", "ranks"), [("first", "kept"), ("best", "closed"), ("sum", None)])
+def test_duplicates(race, choice, ranks):
+    """Time runs that have each document twice against the runs of distinct documents that they stand for."""
+    rows = make_rows(race.size(2_000, 5), 500, is_text=True, is_shuffled=True)
+    judged = rows.select(rows.labels > 0)
+    qrels = fn.Qrels(judged.queries, judged.documents, judged.labels)
+    again = {
+        "query": np.tile(rows.queries, 2),
+        "document": np.tile(rows.documents, 2),
+        "score": np.concatenate([rows.scores + 1.0, (rows.scores + 1.0) / 1000]),  # below all first rows
+    }
+    plain = {name: column[: len(rows.scores)] for name, column in again.items()}
+
+    def evaluate(run, **options):
+        return fn.evaluate(qrels, run, METRICS, **options).means()
+
+    means = evaluate(plain)
+    race(
+        lambda: evaluate(again, duplicates=choice, ranks=ranks),
+        lambda found: np.testing.assert_allclose(found, means, rtol=1e-12),
+        floors={"distinct documents": lambda: evaluate(plain)},
+    )
+
+
 def test_parquet(race, tmp_path):
     """Time Parquet rows sorted by query, read in parts, against pyarrow's reading of the same columns."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
