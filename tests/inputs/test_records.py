@@ -96,7 +96,7 @@ BAD = {
     "a long tuple": ([("q", "0", "d", 1)], "row 0: a record must be (query, document, score), but is ('q', '0'"),
     "mixed records": ([("q", "d", 1), {"query": "q"}], "row 1: a record must be a tuple, as the first is, but is {'q"),
     "a record without a field": ([{"query": "q", "doc": "d", "score": 1}, {"query": "q", "doc": "e", "x": 1}],
-        "row 1: a record must have the field 'score', as others have, but is {'doc': 'e', 'query': 'q', 'x': 1}"),
+        "row 1: a record must have the field 'score', as others have, but is {'query': 'q', 'doc': 'e', 'x': 1}"),
     "no usual names": ([{"query": "q", "key": "d", "score": 1}], "must have one column of document ids or values, but"),
     "numbers of an iterator": (iter([1, 2]), "an iterator of records, but its first item is 1. Give dicts"),
     "an empty generator": ((row for row in ()), "is a generator without any. An iterator gives its records once"),

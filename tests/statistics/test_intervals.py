@@ -377,9 +377,9 @@ BAD = {
     "the Poisson bootstrap": ({"method": "poisson"}, "`interval` has no choice 'poisson'"),
     "a level of 95": ({"level": 95}, "`level` must be above 0 and below 1, got 95"),
     "a level that is a text": ({"level": "0.95"}, "`level` must be a number between 0 and 1"),
-    "no replicates": ({"replicates": 0}, "`replicates` must be from 1 to"),
-    "a negative seed": ({"seed": -1}, "`seed` must be from 0 to"),
-    "a seed that is no number": ({"seed": None}, "`seed` must be a whole number, got None"),
+    "no replicates": ({"replicates": 0}, "`replicates` must be a whole number of 1 or more, not 0"),
+    "a negative seed": ({"seed": -1}, "`seed` must be a whole number of 0 or more, not -1"),
+    "a seed that is no number": ({"seed": None}, "`seed` must be a whole number of 0 or more, not None"),
     "threads": ({"threads": 0}, "`threads` must be 1 or more"),
 }
 
