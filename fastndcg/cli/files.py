@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -178,6 +179,11 @@ def read_runs(
     from fastndcg.inputs.formats import name_runs
 
     names = getattr(arguments, "names", None) or name_runs(arguments.runs)
+    for name, count in Counter(names).items():
+        if count > 1 and hasattr(arguments, "names"):
+            raise InvalidInputError(
+                f"RUNs must have different names, but {shorten(name)} is the name of {count}. Give --names A,B."
+            )
     for name, path in zip(names, arguments.runs, strict=True):
         begin_step(f"reading {Path(path).name}")
         yield name, read_predictions(path, judgments, arguments)

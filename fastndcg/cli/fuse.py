@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,6 @@ def run_fuse(arguments: argparse.Namespace) -> None:
 
         runs = list(files.read_runs(arguments, None, begin_step))
         names = [name for name, _ in runs]
-        _refuse_repeated(names)
         begin_step("fusing")
         train = arguments.train and (arguments.train[0], dict(zip(names, arguments.train[1:], strict=True)))
         fused = fuse(
@@ -128,15 +126,6 @@ def list_catalogue() -> Iterator[str]:
         yield "\n"
 
 
-def _refuse_repeated(names: Sequence[str]) -> None:
-    """Raise for two runs of one name."""
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise InvalidInputError(
-                f"RUNs must have different names, but {shorten(name)} is the name of {count}. Give --names A,B."
-            )
-
-
 def _check_numbers(arguments: argparse.Namespace) -> None:
     """Raise an error for numbers of files and documents that cannot be fused, before any work is done."""
     if len(arguments.runs) < 2:
@@ -198,7 +187,6 @@ def _tune(arguments: argparse.Namespace) -> tuple[TunedFusion, Any]:
         clusters = files.read_segments(arguments.clusters) if arguments.clusters else None
         qrels = files.read_judgments(arguments.qrels, arguments)
         runs = list(files.read_runs(arguments, None, begin_step))
-        _refuse_repeated([name for name, _ in runs])
     tuned = tune_fusion(  # shows its own bar, which counts methods and weights
         qrels,
         runs,

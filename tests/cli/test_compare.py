@@ -32,7 +32,7 @@ def runs(files):
 
 BAD = {
     "one run": (["qrels.txt", "base.run"], "compare needs two RUNs or more, got 1. Name another, or"),
-    "the same run twice": (["qrels.txt", "base.run", "base.run"], "names, but 'base.run' occurs twice"),
+    "the same run twice": (["qrels.txt", "base.run", "base.run"], "'base.run' is the name of 2. Give --names"),
     "no such baseline": (["qrels.txt", "base.run", "other.run", "--baseline", "bse"], "got 'bse'. Did you mean 'base'"),
     "no such test": (["qrels.txt", "base.run", "other.run", "--test", "z"], "`test` has no choice 'z'"),
     "no such file": (["qrels.txt", "base.run", "nothing.run"], "nothing.run"),

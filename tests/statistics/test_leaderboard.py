@@ -155,5 +155,7 @@ def test_command(tmp_path, capsys):
             "".join(f"q{q} Q0 {d} 1 {s} {name}\n" for q in range(20) for d, s in (("a", score), ("b", 1)))
         )
     runs = [str(tmp_path / f"{name}.run") for name in ("poor", "good")]
+    assert cli.main(["leaderboard", str(qrels), runs[0], runs[0], "-m", "rr"]) == 2
+    assert "is the name of 2. Give --names A,B." in capsys.readouterr().err
     assert cli.main(["leaderboard", str(qrels), *runs, "-m", "rr"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["good", "1.0000"]
