@@ -33,7 +33,7 @@ def plot(comparison: Comparison, kind: str, metric: Any, system: str | None, axe
     """Draw one kind of plot: see `Comparison.plot`."""
     if kind not in KINDS:
         raise InvalidInputError(f"`kind` must be one of {', '.join(map(repr, KINDS))}, got {shorten(kind)}")
-    place = 0 if metric is None or kind == "curve" else comparison.find_metric(metric)
+    place = 0 if metric is None or kind == "curve" else comparison._find_metric(metric)
     if kind == "forest":
         return draw(make_forest(comparison, comparison.metrics[place]), axes)
     if kind == "curve":

@@ -11,14 +11,12 @@ import numpy as np
 
 from fastndcg.rankings.validation import Array
 from fastndcg.statistics.analysis import Analysis
-from fastndcg.statistics.corrections import correct_in_families
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.moments import compute_moments
 from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
-from fastndcg.statistics.significance import Significance
+from fastndcg.statistics.significance import Significance, correct_in_families, run_tukey_test
 from fastndcg.statistics.table import Column, format_number, format_p_value
-from fastndcg.statistics.tukey import run_tukey_test
 
 MAX_QUANTITIES = 512  # pairs of a call: 10,000 replicates of them take 40 MB
 

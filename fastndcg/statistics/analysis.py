@@ -13,8 +13,7 @@ from fastndcg.statistics.moments import Bounds, Moments, compute_moments, find_t
 from fastndcg.statistics.resampling import bootstrap_sums
 from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
-from fastndcg.statistics.significance import Significance
-from fastndcg.statistics.tukey import run_tukey_test
+from fastndcg.statistics.significance import Significance, run_tukey_test
 
 SPREAD_TESTS = ("t", "bootstrap")  # tests that divide a difference by the spread of the differences
 

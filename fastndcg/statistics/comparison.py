@@ -26,7 +26,6 @@ from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 from fastndcg.statistics.alignment import AlignedValues
 from fastndcg.statistics.all_pairs import Pair, make_pair_columns, make_pair_settings, run_pair_tests
-from fastndcg.statistics.corrections import bound_p_values, count_needed_replicates
 from fastndcg.statistics.curves import CurvePoint
 from fastndcg.statistics.moments import find_bounds
 from fastndcg.statistics.one_system import describe_intervals, split_segments
@@ -45,7 +44,12 @@ from fastndcg.statistics.result_rows import (
 )
 from fastndcg.statistics.sampling_design import Design, read_for_queries, select_queries
 from fastndcg.statistics.settings import Settings
-from fastndcg.statistics.significance import check_test_fits_design, check_test_fits_values
+from fastndcg.statistics.significance import (
+    bound_p_values,
+    check_test_fits_design,
+    check_test_fits_values,
+    count_needed_replicates,
+)
 from fastndcg.statistics.table import Table, format_p_value
 
 TEST_NAMES = {
@@ -196,7 +200,7 @@ class Comparison(Picklable, Printable):
         counts = f"{len(self.query_ids)} queries; baseline {show_name(self.baseline)}; convention {self.convention}"
         return (
             counts,
-            self.describe_intervals(),
+            self._describe_intervals(),
             describe_test(self.settings, "tests"),
             *self._notes_on_replicates(),
             *self.remarks,
@@ -347,9 +351,9 @@ class Comparison(Picklable, Printable):
         >>> [(pair.system, pair.against, pair.difference, pair.significant) for pair in pairs]
         [('a', 'b', -0.5, True), ('a', 'c', -0.5, True), ('b', 'c', 0.0, False)]
         """
-        place = self.find_metric(self.metrics[0] if metric is None else metric)
+        place = self._find_metric(self.metrics[0] if metric is None else metric)
         settings = make_pair_settings(replace(self.settings, test=self.settings.test if test is None else test))
-        pairs = self.list_pairs(settings.test)[place]
+        pairs = self._list_pairs(settings.test)[place]
         notes = [str(self.metrics[place])]
         if settings.test == "tukey":
             is_complete = ~np.isnan(np.stack([column[:, place] for column in self.columns])).any(axis=0)
@@ -358,25 +362,8 @@ class Comparison(Picklable, Printable):
         ordered = sorted(pairs, key=lambda pair: math.inf if math.isnan(pair.p) else pair.p)
         return Table(ordered, make_pair_columns(settings), notes)
 
-    def list_pairs(self, test: str) -> list[list[Pair]]:
-        """
-        Return the pairs of systems for each metric, in the order of `systems`.
-
-        Parameters
-        ----------
-        test : str
-            A test of `compare`.
-
-        Returns
-        -------
-        list of list of Pair
-            One list per metric, one pair for every two systems.
-
-        Raises
-        ------
-        InvalidInputError
-            If the test does not exist, or does not fit the weights and clusters.
-        """
+    def _list_pairs(self, test: str) -> list[list[Pair]]:
+        """Return the pairs of systems for each metric, in the order of `systems`. The result is cached."""
         settings = make_pair_settings(replace(self.settings, test=test))
         check_test_fits_design(test, self.design)
         check_test_fits_values(test, self.metrics, self.columns)
@@ -412,41 +399,17 @@ class Comparison(Picklable, Printable):
         >>> fn.compare(results).differences("new", "rr")
         array([0.5, 0. ])
         """
-        place = self.find_metric(metric)
-        own = self.columns[self.find_system(system)][:, place]
-        base = self.columns[self.find_system(self.baseline)][:, place]
+        place = self._find_metric(metric)
+        own = self.columns[self._find_system(system)][:, place]
+        base = self.columns[self._find_system(self.baseline)][:, place]
         return np.asarray(own - base)
 
-    def describe_intervals(self) -> str:
-        """
-        Return how the intervals were computed.
-
-        Returns
-        -------
-        str
-            The level and the names of the methods.
-        """
+    def _describe_intervals(self) -> str:
+        """Return how the intervals were computed: the level, and the names of the methods."""
         return describe_intervals(self.settings, self._methods)
 
-    def find_metric(self, metric: str | Metric) -> int:
-        """
-        Return the index of a metric in `metrics`.
-
-        Parameters
-        ----------
-        metric : str or Metric
-            The metric.
-
-        Returns
-        -------
-        int
-            The index, from 0.
-
-        Raises
-        ------
-        InvalidInputError
-            If the metric is not compared.
-        """
+    def _find_metric(self, metric: str | Metric) -> int:
+        """Return the index of a metric in `metrics`. Raise InvalidInputError if it is not compared."""
         parsed = Metric.parse(metric) if isinstance(metric, str) else metric
         if parsed not in self.metrics:
             hint = suggest_name(str(parsed), self._metric_names)
@@ -454,25 +417,8 @@ class Comparison(Picklable, Printable):
             raise InvalidInputError(f"this comparison has no {parsed}.{hint} It has {names}.")
         return self.metrics.index(parsed)
 
-    def find_system(self, name: str) -> int:
-        """
-        Return the index of a system in `systems`.
-
-        Parameters
-        ----------
-        name : str
-            The name of the system.
-
-        Returns
-        -------
-        int
-            The index, from 0.
-
-        Raises
-        ------
-        InvalidInputError
-            If the system is not compared.
-        """
+    def _find_system(self, name: str) -> int:
+        """Return the index of a system in `systems`. Raise InvalidInputError if it is not compared."""
         if name not in self.systems:
             hint = suggest_name(name, self.systems)
             raise InvalidInputError(

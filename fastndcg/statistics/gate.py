@@ -27,13 +27,11 @@ from fastndcg.runtime.pickling import Picklable
 from fastndcg.statistics.alignment import align, check_aggregates_are_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
-from fastndcg.statistics.intervals import compute_exact_upper_bound, summarize_moments
+from fastndcg.statistics.intervals import compute_exact_upper_bound, compute_sequential_bounds, summarize_moments
 from fastndcg.statistics.moments import Moments, find_bounds
-from fastndcg.statistics.power import count_needed_queries
 from fastndcg.statistics.sampling_design import read_design
-from fastndcg.statistics.sequences import compute_sequential_bounds
 from fastndcg.statistics.settings import FLOORS_BY, PART_INTERVALS, VERDICTS, Settings, check_choice
-from fastndcg.statistics.significance import find_smallest_p_value
+from fastndcg.statistics.significance import count_needed_queries, find_smallest_p_value
 from fastndcg.statistics.table import Column, Table, format_interval, format_number
 
 SIGNS = {"pass": "✅", "fail": "❌", "undecided": "❔", "not comparable": "⚠️"}
@@ -75,19 +73,19 @@ class GateRow(NamedTuple):
 
     metric: str
     verdict: Verdict
-    n: int
-    baseline: float
-    candidate: float
-    difference: float
-    low: float
-    high: float
-    margin: float
-    floor: float
-    wins: int
-    losses: int
-    n_needed: int
-    method: str
-    reason: str
+    n: int = 0
+    baseline: float = math.nan
+    candidate: float = math.nan
+    difference: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    margin: float = math.nan
+    floor: float = math.nan
+    wins: int = 0
+    losses: int = 0
+    n_needed: int = 0
+    method: str = ""
+    reason: str = ""
 
 
 class Regression(NamedTuple):
@@ -399,7 +397,7 @@ def gate(
     limits = _read_floors(floors, parsed)
     problems += _find_problems(base, new, parsed)
     if problems:
-        rows = [_make_incomparable_row(metric, "; ".join(problems)) for metric in parsed]
+        rows = [GateRow(str(metric), "not comparable", reason="; ".join(problems)) for metric in parsed]
         return Gate(rows, (), _list_notes(base, new, settings, sequential), (np.empty((0, len(parsed))),) * 2)
     aligned = align({"baseline": base, "candidate": new}, parsed)
     design, weighted = read_design(aligned.query_ids, **design_options)
@@ -409,15 +407,7 @@ def gate(
     quantities += [Quantity(system, place) for system in (0, 1) for place in places]
     bounds = [find_bounds(metric, base.convention, new.convention) for metric in parsed]
     moments = Analysis(columns, quantities, design, settings, bounds).moments
-    judge = _Judge(settings, sequential, columns)
-    rows = judge.judge_metrics(
-        [str(metric) for metric in parsed],
-        moments[: len(parsed)],
-        [(moments[len(parsed) + place], moments[2 * len(parsed) + place]) for place in places],
-        [margins[metric] for metric in parsed],
-        [limits.get(metric, math.nan) for metric in parsed],
-        floor_by,
-    )
+    rows = _Judge(settings, sequential, floor_by, columns).judge_metrics(moments, margins, limits)
     regressed = _list_regressed(aligned.query_ids[weighted], parsed, columns)
     return Gate(rows, regressed, _list_notes(base, new, settings, sequential), (columns[0], columns[1]))
 
@@ -425,48 +415,43 @@ def gate(
 class _Judge:
     """The bounds and the verdicts of all metrics."""
 
-    def __init__(self, settings: Settings, sequential: bool, columns: Sequence[Array]) -> None:
+    def __init__(self, settings: Settings, sequential: bool, floor_by: FloorBy, columns: Sequence[Array]) -> None:
         self._settings = settings
         self._sequential = sequential
+        self._floor_by = floor_by
         self._columns = columns
 
     def judge_metrics(
-        self,
-        names: Sequence[str],
-        differences: Sequence[Moments],
-        means: Sequence[tuple[Moments, Moments]],
-        margins: Sequence[tuple[float, bool]],
-        floors: Sequence[float],
-        floor_by: str,
+        self, moments: Sequence[Moments], margins: Mapping[Metric, tuple[float, bool]], floors: Mapping[Metric, float]
     ) -> list[GateRow]:
-        """Return the row of each metric."""
+        """Return the row of each metric, from the moments of all differences, of the baseline, and of the candidate."""
+        n_metrics = len(margins)
+        differences, bases, news = (moments[first : first + n_metrics] for first in (0, n_metrics, 2 * n_metrics))
         allowed = [
             share * abs(base.mean) if is_share else share
-            for (share, is_share), (base, _) in zip(margins, means, strict=True)
+            for (share, is_share), base in zip(margins.values(), bases, strict=True)
         ]
         highs, failed = self._find_failed(differences, allowed)
         rows: list[GateRow] = []
-        for place, (name, moments) in enumerate(zip(names, differences, strict=True)):
-            base, new = means[place]
-            low, method, reason = self._find_low(moments, place)
+        for place, (metric, own, base, new) in enumerate(zip(margins, differences, bases, news, strict=True)):
+            low, method, reason = self._find_low(own, place)
             row = GateRow(
-                metric=name,
+                metric=str(metric),
                 verdict="undecided",
-                n=moments.n_queries,
+                n=own.n_queries,
                 baseline=base.mean,
                 candidate=new.mean,
-                difference=moments.mean,
+                difference=own.mean,
                 low=low,
                 high=highs[place],
                 margin=allowed[place],
-                floor=floors[place],
-                wins=moments.wins,
-                losses=moments.losses,
-                n_needed=0,
+                floor=floors.get(metric, math.nan),
+                wins=own.wins,
+                losses=own.losses,
                 method=method,
                 reason=reason,
             )
-            rows.append(self._judge_floor(self._judge(row, moments, place in failed), new, floor_by))
+            rows.append(self._judge_floor(self._judge(row, own, place in failed), new))
         return rows
 
     def _judge(self, row: GateRow, moments: Moments, is_failed: bool) -> GateRow:
@@ -499,10 +484,10 @@ class _Judge:
             f"{row.difference:+.4f}, and {level} bounds are {format_interval(row.low, row.high, signed=True)}{hint}",
         )
 
-    def _judge_floor(self, row: GateRow, moments: Moments, floor_by: str) -> GateRow:
+    def _judge_floor(self, row: GateRow, moments: Moments) -> GateRow:
         if math.isnan(row.floor):
             return row
-        if floor_by == "value":
+        if self._floor_by == "value":
             value, what = row.candidate, "the mean"
         else:
             value, what = self._find_mean_low(moments), f"the {100 * self._settings.level:g} % lower bound of the mean"
@@ -701,11 +686,6 @@ def _read_names(name: str, values: Any, metrics: Sequence[Metric]) -> dict[Metri
                 f"`{name}` must be of compared metrics, but has {metric}. There are {', '.join(map(str, metrics))}."
             )
     return by_metric
-
-
-def _make_incomparable_row(metric: Metric, reason: str) -> GateRow:
-    nan = math.nan
-    return GateRow(str(metric), "not comparable", 0, nan, nan, nan, nan, nan, nan, nan, 0, 0, 0, "", reason)
 
 
 def _list_regressed(query_ids: Array, metrics: Sequence[Metric], columns: Sequence[Array]) -> list[Regression]:

@@ -15,6 +15,7 @@ docs/how_it_works/statistics_calibration.md has the coverage of each. Functions 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -38,6 +39,8 @@ NO_SPREAD = "all values are equal, so their spread is 0"
 END_WEIGHT = 0.25  # of a pseudo-observation at either end: 0.1 covers 92 %, 0.5 is wider and covers no more
 SMALLEST_SHAPE = 1e-12  # of a beta distribution
 MOST_EXACT_PAIRS = 500  # of 0/1 values: a bound of 500 takes a third of a second
+TRUNCATION = 0.5  # the largest bet, as a share of the one that could lose everything (section 4.2 of the paper)
+PRIOR_MEAN, PRIOR_VARIANCE = 0.5, 0.25  # of values before the first one, which count as one value
 N_SHARES = 64  # of losses: with 200 no error of 5 % is above 5.01 %
 
 
@@ -253,15 +256,20 @@ def compute_exact_upper_bound(wins: int, losses: int, n: int, alpha: float) -> f
     """
     if n > MOST_EXACT_PAIRS:
         return float(compute_tango(wins, losses, n, 1 - 2 * alpha)[1])
-    low = (wins - losses) / n
+
+    def is_possible(difference: float) -> bool:
+        return find_exact_p_value(wins, losses, n, difference) > alpha
+
+    return _bisect(is_possible, (wins - losses) / n, n_steps=30)[1]
+
+
+def _bisect(is_low: Callable[[float], bool], low: float = 0.0, *, n_steps: int) -> tuple[float, float]:
+    """Return two close numbers, up to 1, between which a function changes from True to False."""
     high = 1.0
-    for _ in range(30):
-        difference = (low + high) / 2
-        if find_exact_p_value(wins, losses, n, difference) <= alpha:
-            high = difference
-        else:
-            low = difference
-    return high
+    for _ in range(n_steps):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_low(middle) else (low, middle)
+    return low, high
 
 
 def find_exact_p_value(wins: int, losses: int, n: int, difference: float) -> float:
@@ -335,3 +343,53 @@ def compute_expanded_quantile(moments: Moments, level: float) -> float:
 def _find_t_quantile(degrees_of_freedom: Any, level: float) -> Any:
     special = optional_import("scipy.special", "a confidence interval", "statistics")
     return special.stdtrit(degrees_of_freedom, (1 + level) / 2)
+
+
+def compute_sequential_bounds(values: Array, alpha: float) -> tuple[float, float]:
+    """
+    Return two one-sided bounds of the mean of values from 0 to 1, each wrong with a probability of at most alpha.
+
+    I. Waudby-Smith and A. Ramdas 2024, Estimating means of bounded random variables by betting,
+    doi:10.1093/jrsssb/qkad009. A bound is wrong at any number of values with that probability, if each value has the
+    same mean given those before it. A mean m is refused if bets on values above it would have multiplied their stake by
+    1/alpha. The bets are the predictable plug-in ones of the paper: sqrt(2 log(1/alpha) / (variance · t · log(1 + t))),
+    from the values before. The bounds are those after the last value, without the intersection of those before.
+
+    Parameters
+    ----------
+    values : (n,) float64 array
+        From 0 to 1, in the order in which they came.
+    alpha : float
+        The probability of an error of each bound, between 0 and 1.
+
+    Returns
+    -------
+    (float, float)
+        The lower and the upper bound, from 0 to 1.
+
+    Examples
+    --------
+    >>> [round(bound, 3) for bound in compute_sequential_bounds(np.ones(100), 0.05)]
+    [0.943, 1.0]
+    """
+    bets = find_bets(values, alpha)
+    return _find_low(values, bets, alpha), 1 - _find_low(1 - values, bets, alpha)
+
+
+def find_bets(values: Array, alpha: float) -> Array:
+    """Return the bet on each value, from those before it alone."""
+    count = np.arange(1, len(values) + 1)
+    means = (PRIOR_MEAN + np.cumsum(values)) / (count + 1)
+    variances = (PRIOR_VARIANCE + np.cumsum((values - means) ** 2)) / (count + 1)
+    before = np.concatenate([[PRIOR_VARIANCE], variances[:-1]])
+    return np.sqrt(2 * math.log(1 / alpha) / (before * count * np.log1p(count)))
+
+
+def _find_low(values: Array, bets: Array, alpha: float) -> float:
+    """Return the largest mean that the bets on larger values refuse, 0 if they refuse none."""
+
+    def is_refused(mean: float) -> bool:
+        capped = np.minimum(bets, TRUNCATION / mean)
+        return float(np.log1p(capped * (values - mean)).sum()) >= math.log(1 / alpha)
+
+    return _bisect(is_refused, n_steps=50)[0]

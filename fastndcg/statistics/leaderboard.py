@@ -382,7 +382,7 @@ def _check_common(common: Sequence[str], n_data_sets: int, notes: list[str]) -> 
 def rank_comparison(comparison: Comparison, metric: str | Metric, settings: Settings | None = None) -> Leaderboard:
     """Return the leaderboard of a comparison's systems: its queries are one data set, with its weights and clusters."""
     settings = comparison.settings if settings is None else settings
-    place = comparison.find_metric(metric)
+    place = comparison._find_metric(metric)
     columns = np.stack([column[:, place] for column in comparison.columns], 1)
     is_defined = ~np.isnan(columns).any(axis=1)
     n_left_out = int(np.count_nonzero(~is_defined))

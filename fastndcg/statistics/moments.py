@@ -43,17 +43,17 @@ class Moments(NamedTuple):
     differences of such values, of queries that count alike.
     """
 
-    n_queries: int
-    n_units: int
-    mean: float
-    standard_deviation: float  # of the queries' values
-    standard_error: float  # of the mean
-    degrees_of_freedom: float
-    wins: int
-    ties: int
-    losses: int
-    reason: str  # the reason for a missing interval and test, empty if both exist
-    n_effective: float
+    n_queries: int = 0
+    n_units: int = 0
+    mean: float = math.nan
+    standard_deviation: float = math.nan  # of the queries' values
+    standard_error: float = math.nan  # of the mean
+    degrees_of_freedom: float = 0
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    reason: str = "no query has a value"  # for a missing interval and test, empty if both exist
+    n_effective: float = 0.0
     bounds: Bounds = None
     is_binary: bool = False
     is_difference: bool = False
@@ -88,8 +88,7 @@ def compute_moments(
     is_defined = ~np.isnan(values)
     n = int(np.count_nonzero(is_defined))
     if n == 0:
-        reason = "no query has a value"
-        return Moments(0, 0, math.nan, math.nan, math.nan, 0, 0, 0, 0, reason, 0.0, is_difference=is_difference)
+        return Moments(is_difference=is_difference)
     zero_filled = np.where(is_defined, values, 0.0)
     wins, losses = _count_wins_and_losses(quantity, zero_filled, threshold)
     ties = n - wins - losses
@@ -137,7 +136,7 @@ def summarize_exact_sums(total: ExactSum, squares: ExactSum, tie_threshold: floa
     They depend neither on the order of the queries nor on the parts whose sums were added.
     """
     if not total.n:
-        return Moments(0, 0, math.nan, math.nan, math.nan, 0, 0, 0, 0, "no query has a value", 0.0)
+        return Moments()
     deviation, error = (_zero_if_rounding(spread, tie_threshold) for spread in compute_spread(total, squares))
     reason = "" if total.n > 1 else "only one query has a value"
     return Moments(total.n, total.n, total.mean(), deviation, error, total.n - 1, 0, 0, 0, reason, float(total.n))

@@ -15,9 +15,13 @@ from fastndcg.results.text_table import Printable
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.gate import Gate
 from fastndcg.statistics.intervals import compute_clopper_pearson, compute_tango
-from fastndcg.statistics.power import count_degrees, count_needed_queries, find_noncentrality
 from fastndcg.statistics.settings import Settings, check_positive
-from fastndcg.statistics.significance import find_smallest_p_value
+from fastndcg.statistics.significance import (
+    count_degrees,
+    count_needed_queries,
+    find_noncentrality,
+    find_smallest_p_value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

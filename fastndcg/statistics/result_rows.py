@@ -12,14 +12,18 @@ import numpy as np
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics.analysis import Analysis
-from fastndcg.statistics.corrections import correct_in_families, find_corrected_level
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.intervals import Interval
 from fastndcg.statistics.moments import Bounds, Moments
-from fastndcg.statistics.power import compute_smallest_difference
 from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
-from fastndcg.statistics.significance import Significance, compute_equivalence
+from fastndcg.statistics.significance import (
+    Significance,
+    compute_equivalence,
+    compute_smallest_difference,
+    correct_in_families,
+    find_corrected_level,
+)
 from fastndcg.statistics.table import Column, format_interval, format_number, format_p_value
 
 MOST_NAMED = 3  # rows in a note

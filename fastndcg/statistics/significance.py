@@ -1,9 +1,11 @@
-"""Significance tests of the difference of two systems."""
+"""Significance tests of the difference of two systems, corrections of their p-values, and their power."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +14,13 @@ from fastndcg.errors import InvalidInputError, Option, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
-from fastndcg.statistics.integer_sums import Quantity, Sums
+from fastndcg.statistics.integer_sums import Quantity, Sums, bound_rounding, scale_to_integers
 from fastndcg.statistics.moments import Moments, find_tie_threshold
-from fastndcg.statistics.resampling import sign_sums
+from fastndcg.statistics.resampling import permuted_ranges, sign_sums
 from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
 
+MOST_QUERIES = 10**12  # of a plan
 MAX_ENUMERATED = 20  # units with a difference: their 2**20 sums take 1 ms
 
 
@@ -215,3 +218,210 @@ def tie_equal_sizes(sizes: Array, threshold: float) -> Array:
     numbers = np.empty(len(sizes))
     numbers[order] = 1 + np.cumsum(np.diff(sizes[order], prepend=sizes[order[:1]]) > threshold)
     return numbers
+
+
+def run_tukey_test(
+    columns: Sequence[Array], design: Design, settings: Settings
+) -> list[dict[tuple[int, int], Significance]]:
+    """
+    Return, for each metric, the outcome for each ordered pair of systems, corrected for all pairs.
+
+    If systems do not differ, each unit's values can be exchanged among them. The p-value of a pair is a share of
+    the exchanges: those in which the best and the worst system differ at least as much as the pair.
+    Queries without a value in some system do not count. B. A. Carterette 2012, doi:10.1145/2094072.2094076.
+    """
+    n_metrics = columns[0].shape[1]
+    values = np.stack([_sum_complete_queries(columns, metric, design) for metric in range(n_metrics)])
+    ranges = permuted_ranges(values, settings)
+    totals = values.sum(axis=1)
+    outcomes: list[dict[tuple[int, int], Significance]] = []
+    for metric in range(n_metrics):
+        pairs: dict[tuple[int, int], Significance] = {}
+        for first, second in combinations(range(len(columns)), 2):
+            observed = abs(float(totals[metric, first] - totals[metric, second]))
+            n_extreme = count_extreme(ranges[:, metric], observed, "two-sided", bound_rounding(design.n_units))
+            outcome = Significance((1 + n_extreme) / (1 + settings.replicates))
+            pairs[first, second] = outcome
+            pairs[second, first] = outcome
+        outcomes.append(pairs)
+    return outcomes
+
+
+def _sum_complete_queries(columns: Sequence[Array], metric: int, design: Design) -> Array:
+    """Return the (n_units, n_systems) integer sums of the queries that have a value in all systems."""
+    values = np.stack([column[:, metric] for column in columns], axis=1)
+    values[np.isnan(values).any(axis=1)] = 0.0
+    unit_sums = np.stack([design.sum_units(design.apply_weights(column)) for column in values.T], axis=1)
+    return scale_to_integers(unit_sums, design.n_units)
+
+
+def correct_p_values(p_values: Array, correction: str) -> Array:
+    """
+    Return p-values that are corrected for their number.
+
+    'holm' (S. Holm 1979) and 'bonferroni' bound the probability of any false discovery. 'bh' bounds the expected share
+    of false discoveries (Y. Benjamini and Y. Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x).
+    NaN is a missing test: it stays NaN and does not count as a test.
+
+    >>> correct_p_values(np.array([0.01, 0.04, 0.03]), "holm").tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p_values = np.asarray(p_values, "f8")
+    defined = np.flatnonzero(~np.isnan(p_values))
+    out = p_values.copy()
+    if correction == "none" or not len(defined):
+        return out
+    n = len(defined)
+    order = defined[np.argsort(p_values[defined], kind="stable")]
+    ascending = p_values[order]
+    if correction == "bonferroni":
+        corrected = ascending * n
+    elif correction == "holm":
+        corrected = np.maximum.accumulate(ascending * np.arange(n, 0, -1))
+    else:
+        corrected = np.minimum.accumulate((ascending * n / np.arange(1, n + 1))[::-1])[::-1]
+    out[order] = np.minimum(corrected, 1.0)
+    return out
+
+
+def correct_in_families(p_values: Array, metrics: Sequence[int], settings: Settings) -> Array:
+    """
+    Return p-values that are corrected within their families: the whole table, or each metric.
+
+    `metrics` has the index of the metric of each p-value. Tukey's p-values are returned unchanged.
+
+    >>> correct_in_families(np.array([0.01, 0.04, 0.03]), [0, 0, 1], Settings(family="metric")).tolist()
+    [0.02, 0.04, 0.03]
+    """
+    p_values = np.asarray(p_values, "f8")
+    if not settings.is_corrected:
+        return p_values
+    if settings.family == "table":
+        return correct_p_values(p_values, settings.correction)
+    corrected = p_values.copy()
+    for metric in set(metrics):
+        is_member = np.asarray(metrics) == metric
+        corrected[is_member] = correct_p_values(p_values[is_member], settings.correction)
+    return corrected
+
+
+def find_corrected_level(is_tested: Array, metrics: Sequence[int], n_systems: int, settings: Settings) -> Array:
+    """
+    Return the level at which each test of the table is significant, whatever the other tests of its family give.
+
+    This is the level divided by the number of tests: for Holm and Benjamini–Hochberg that of the smallest p-value. A
+    test of Tukey counts all pairs of the systems.
+
+    >>> find_corrected_level(np.array([True, True, False]), [0, 0, 0], 3, Settings()).tolist()
+    [0.025, 0.025, 0.025]
+    """
+    n_tests = np.ones(len(metrics))
+    if settings.test == "tukey":
+        n_tests[:] = n_systems * (n_systems - 1) / 2
+    elif settings.is_corrected:
+        for metric in set(metrics):
+            is_member = np.asarray(metrics) == metric
+            family = is_tested if settings.family == "table" else is_tested & is_member
+            n_tests[is_member] = max(1, int(np.count_nonzero(family)))
+    return settings.alpha / n_tests
+
+
+def bound_p_values(
+    p_values: Array, are_sampled: Array, metrics: Sequence[int], settings: Settings
+) -> tuple[float, float]:
+    """
+    Return the smallest p-value that the number of replicates can give, and the smallest corrected one.
+
+    The observed order counts as one more replicate, so that p is at least 1 / (replicates + 1). `are_sampled` is True
+    for tests with replicates. The p-values of other tests stay as they are.
+
+    >>> bound_p_values(np.full(64, 0.5), np.ones(64, bool), [0] * 64, Settings(replicates=9999))
+    (0.0001, 0.0064)
+    """
+    smallest = 1 / (settings.replicates + 1)
+    corrected = correct_in_families(np.where(are_sampled, smallest, p_values), metrics, settings)
+    return smallest, float(corrected[are_sampled].min())
+
+
+def count_needed_replicates(limit: float, corrected: float, settings: Settings) -> int:
+    """
+    Return the number of replicates from which a corrected p-value can be below a limit, in two digits.
+
+    `corrected` is the smallest corrected p-value with the present number of replicates.
+
+    >>> count_needed_replicates(0.001, 0.0064, Settings(replicates=9999))
+    65000
+    """
+    n_replicates = corrected * (settings.replicates + 1) / limit
+    digit = int(10 ** max(0, math.floor(math.log10(n_replicates)) - 1))
+    return math.floor(n_replicates / digit + 1) * digit
+
+
+def compute_smallest_difference(moments: Moments, alpha: float, power: float, alternative: str = "two-sided") -> float:
+    """
+    Return the size of the true difference that a paired t test at level alpha detects with this power.
+
+    The differences are assumed to have the observed standard error. NaN if all of them are equal.
+    With a one-sided alternative, it is the difference in that direction.
+    J. Cohen 1988, by the noncentral t distribution.
+    """
+    if moments.reason or moments.is_constant:
+        return math.nan
+    n_tails = 2 if alternative == "two-sided" else 1
+    return find_noncentrality(moments.degrees_of_freedom, alpha, power, n_tails) * moments.standard_error
+
+
+@functools.cache
+def find_noncentrality(degrees_of_freedom: float, alpha: float, power: float, n_tails: int = 2) -> float:
+    """Return the number of standard errors that a difference needs to be detected with this power."""
+    special = optional_import("scipy.special", "the smallest detectable difference", "statistics")
+    optimize = optional_import("scipy.optimize", "the smallest detectable difference", "statistics")
+    critical = float(special.stdtrit(degrees_of_freedom, 1 - alpha / n_tails))
+
+    def excess_power(shift: float) -> float:
+        lower_tail = float(special.nctdtr(degrees_of_freedom, shift, -critical)) if n_tails == 2 else 0.0
+        upper_tail = 1 - float(special.nctdtr(degrees_of_freedom, shift, critical))
+        return upper_tail + (0.0 if math.isnan(lower_tail) else lower_tail) - power  # SciPy gives NaN below 1e-9
+
+    if excess_power(0.0) >= 0:  # power is below alpha
+        return 0.0
+    upper = critical + 1.0
+    while excess_power(upper) < 0:
+        upper *= 2
+    return float(optimize.brentq(excess_power, 0.0, upper, xtol=1e-14, rtol=1e-14))
+
+
+def count_needed_queries(
+    std: float, difference: float, alpha: float, power: float, *, n_tails: int = 1, design_effect: float = 1.0
+) -> int:
+    """
+    Return the smallest number of queries with which a paired t test at level alpha detects a difference.
+
+    >>> count_needed_queries(0.2, 0.02, 0.05, 0.8, n_tails=2)
+    787
+    """
+    if std == 0:
+        return 2
+
+    def is_enough(n: int) -> bool:
+        shift = find_noncentrality(count_degrees(n, design_effect), alpha, power, n_tails)
+        return shift * std * math.sqrt(design_effect / n) <= difference
+
+    high = 2
+    while not is_enough(high):
+        high *= 2
+        if high > MOST_QUERIES:
+            return MOST_QUERIES
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if is_enough(middle):
+            high = middle
+        else:
+            low = middle
+    return max(high, 2)
+
+
+def count_degrees(n: int, design_effect: float) -> float:
+    """Return the degrees of freedom of so many queries, which clusters reduce."""
+    return max(n / design_effect - 1, 1.0)

@@ -9,9 +9,8 @@ import pytest
 from system_values import find_tango_score, results_of
 
 import fastndcg as fn
-from fastndcg.statistics.intervals import compute_exact_upper_bound
-from fastndcg.statistics.power import count_needed_queries
-from fastndcg.statistics.sequences import compute_sequential_bounds, find_bets
+from fastndcg.statistics.intervals import compute_exact_upper_bound, compute_sequential_bounds, find_bets
+from fastndcg.statistics.significance import count_needed_queries
 
 stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of bounds")
 SUCCESS = (fn.Success @ 1,)

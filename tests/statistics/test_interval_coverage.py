@@ -15,7 +15,7 @@ from system_values import settings, simple_design
 
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
-from fastndcg.statistics.tukey import run_tukey_test
+from fastndcg.statistics.significance import run_tukey_test
 
 pytest.importorskip("scipy.special", reason="Student's distribution is SciPy's")
 

@@ -13,12 +13,15 @@ from system_values import drawn, results_by_name, results_of, settings, simple_d
 
 import fastndcg as fn
 from fastndcg.statistics.analysis import Analysis
-from fastndcg.statistics.corrections import correct_p_values
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.moments import compute_moments
-from fastndcg.statistics.power import compute_smallest_difference
-from fastndcg.statistics.significance import run_bootstrap_test, run_t_test
-from fastndcg.statistics.tukey import run_tukey_test
+from fastndcg.statistics.significance import (
+    compute_smallest_difference,
+    correct_p_values,
+    run_bootstrap_test,
+    run_t_test,
+    run_tukey_test,
+)
 
 stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of tests")
 DIFFERENCE = Quantity(1, 0, 0)

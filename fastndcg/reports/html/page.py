@@ -82,7 +82,7 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
         "segments": None if comparison.segments is None else comparison.by(),
         "judged": _collect_shares(comparison),
         "facts": _collect_facts(comparison),
-        "interval": comparison.describe_intervals().partition(": ")[2],
+        "interval": comparison._describe_intervals().partition(": ")[2],
         "uses_replicates": settings.test in RANDOM_TESTS,
         "test": TEST_NAMES[settings.test],
         "correction": CORRECTION_NAMES.get(settings.correction, "none"),

@@ -33,7 +33,7 @@ class Matrix(NamedTuple):
 
 def make_matrices(comparison: Comparison) -> list[Matrix]:
     """Return the matrix of each metric."""
-    pairs_by_metric = comparison.list_pairs(comparison.settings.test)
+    pairs_by_metric = comparison._list_pairs(comparison.settings.test)
     return [_make_matrix(comparison, place, pairs) for place, pairs in enumerate(pairs_by_metric)]
 
 
