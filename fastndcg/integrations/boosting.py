@@ -12,7 +12,7 @@ import numpy as np
 from fastndcg.choices import ConventionName
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.evaluation import Evaluator
-from fastndcg.metrics.metric import Metrics, parse_metrics
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import check_combinations
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
@@ -72,13 +72,7 @@ class RoundEvaluator:
             raise
         means = results.means(prepared.weights)
         for metric, mean in zip(self.metrics, means, strict=True):
-            if math.isnan(mean):
-                raise UndefinedMetricError(
-                    f"{metric} must have a value for some query of a data set, but has none "
-                    f"({metric.record.undefined}). Add queries with relevant documents, or take ",
-                    Choice("undefined", [0]),
-                    ".",
-                )
+            check_defined(metric, mean, "a data set", "Add queries with relevant documents")
         return means
 
     def names(self) -> str:
@@ -105,6 +99,17 @@ class RoundEvaluator:
         key = id(owner)
         prepared = self._prepared  # the callback must not keep this evaluator alive
         return PreparedDataSet(weakref.ref(owner, lambda _: prepared.pop(key, None)), copy, evaluator, weights)
+
+
+def check_defined(metric: Metric, mean: float, data: str, remedy: str) -> None:
+    """Raise an error for a metric without a value in any query of some data."""
+    if math.isnan(mean):
+        raise UndefinedMetricError(
+            f"{metric} must have a value for some query of {data}, but has none ({metric.record.undefined}). {remedy}, "
+            "or take ",
+            Choice("undefined", [0]),
+            ".",
+        )
 
 
 def is_unchanged(copy: DataSet, data_set: DataSet) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.integrations.boosting import DataSet, RoundEvaluator
-from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.metrics.metric import Metric, parse_single_metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 
@@ -63,14 +63,9 @@ def metric(
     >>> train = catboost.Pool(features, labels, group_id=queries)  # doctest: +SKIP
     >>> catboost.CatBoostRanker(eval_metric=metric("ndcg@10", train), has_time=True).fit(train)  # doctest: +SKIP
     """
-    parsed_metrics = parse_metrics(metrics)
-    if len(parsed_metrics) != 1:
-        names = ", ".join(map(str, parsed_metrics))
-        raise InvalidInputError(
-            f"`metrics` must be a single metric for CatBoost, but has {len(parsed_metrics)}: {names}. Choose one."
-        )
+    parsed = parse_single_metric(metrics, "CatBoost takes a single custom one. Choose it.")
     pool_list = [pools] if hasattr(pools, "get_group_id_hash") else list(pools)
-    evaluator = RoundEvaluator(parsed_metrics, convention, threads, weigh_queries)
+    evaluator = RoundEvaluator(parsed, convention, threads, weigh_queries)
     return _make_metric(evaluator, read_pools(pool_list, evaluator.names()))
 
 

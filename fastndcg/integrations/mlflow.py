@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastndcg.evaluation import evaluate
-from fastndcg.metrics.metric import Metrics, parse_metrics
+from fastndcg.metrics.metric import Metrics, parse_single_metric
 from fastndcg.runtime.optional_packages import optional_import
 
 
@@ -46,7 +46,7 @@ def make_metric(metric: Metrics, **options: Any) -> Any:
     ...
     fastndcg.errors.UnknownMetricError: no metric is called 'ndgc'. Did you mean 'ndcg'? ...
     """
-    (first,) = parse_metrics(metric)
+    first = parse_single_metric(metric, "Make one function of each.")
     module = optional_import("mlflow.metrics", "a metric for MLflow", "")
 
     def compute(predictions: Sequence[Any], targets: Sequence[Any]) -> Any:

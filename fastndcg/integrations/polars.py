@@ -10,7 +10,6 @@ Expressions of Polars: metrics over columns with one list of labels and one list
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import evaluate
-from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics, parse_single_metric
 from fastndcg.metrics.resolve import check_combinations
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
@@ -72,21 +71,9 @@ def metric(
     >>> lists.select("q", metric("rr", "label", "score")).collect().rows()
     [('a', 0.5), ('b', 1.0)]
     """
-    parsed = parse_query_metrics(metric, parse_convention(convention))
-    if len(parsed) != 1:
-        names = ", ".join(map(str, parsed))
-        raise InvalidInputError(
-            f"`metric` must be a single metric, but has {len(parsed)}: {names}. Take `metrics` for several."
-        )
-    polars = _import_polars()
-
-    def compute(values: Any) -> Any:
-        return polars.Series(str(parsed[0]), values[:, 0], polars.Float64, nan_to_null=True)
-
-    pairs = _pair_columns(polars, labels, scores)
-    run = _make_function(polars, parsed, convention, threads, compute)
-    expression: Expr = pairs.map_batches(run, return_dtype=polars.Float64, is_elementwise=True)
-    return expression.alias(str(parsed[0]))
+    name = str(parse_single_metric(metric, "Take `metrics` for several."))
+    structs = metrics(metric, labels, scores, convention=convention, threads=threads)
+    return structs.struct.field(name)
 
 
 def metrics(
@@ -121,48 +108,27 @@ def metrics(
     >>> frame.select(metrics("rr, p@1", "label", "score").struct.unnest()).to_dict(as_series=False)
     {'RR': [0.5, 1.0], 'P@1': [0.0, 1.0]}
     """
-    parsed = parse_query_metrics(metrics, parse_convention(convention))
-    polars = _import_polars()
+    parsed_convention = parse_convention(convention)
+    parsed = parse_query_metrics(metrics, parsed_convention)
+    check_threads(threads)
+    optional_import("pyarrow", "reading columns of lists", "arrow")
+    polars = optional_import("polars", "an expression of Polars", "polars")
     names = list(map(str, parsed))
 
-    def compute(values: Any) -> Any:
+    def run(pairs: Any) -> Any:
+        own_labels, own_scores = (_check_lists(polars, pairs.struct.field(name), name) for name in (LABELS, SCORES))
+        values = evaluate_lists(own_labels, own_scores, parsed, parsed_convention, threads)
         columns = {
             name: polars.Series(name, np.ascontiguousarray(column), polars.Float64, nan_to_null=True)
             for name, column in zip(names, values.T, strict=True)
         }
         return polars.DataFrame(columns).to_struct("metrics")
 
-    pairs = _pair_columns(polars, labels, scores)
-    run = _make_function(polars, parsed, convention, threads, compute)
+    columns = ((labels, LABELS), (scores, SCORES))  # a struct of both copies no list
+    pairs = polars.struct(*(_as_expression(polars, column, name).alias(name) for column, name in columns))
     dtype = polars.Struct(dict.fromkeys(names, polars.Float64))
     expression: Expr = pairs.map_batches(run, return_dtype=dtype, is_elementwise=True)
     return expression.alias("metrics")
-
-
-def _import_polars() -> Any:
-    optional_import("pyarrow", "reading columns of lists", "arrow")
-    return optional_import("polars", "an expression of Polars", "polars")
-
-
-def _pair_columns(polars: Any, labels: Any, scores: Any) -> Any:
-    """Return the expression of structs with the lists of both columns, which copies no list."""
-    columns = ((labels, LABELS), (scores, SCORES))
-    return polars.struct(*(_as_expression(polars, column, name).alias(name) for column, name in columns))
-
-
-def _make_function(
-    polars: Any, metrics: tuple[Metric, ...], convention: Any, threads: int | None, compute: Callable[[Array], Any]
-) -> Callable[[Any], Any]:
-    """Return the function that Polars calls with structs. `compute` makes a column of values."""
-    parsed_convention = parse_convention(convention)
-    check_threads(threads)
-
-    def run(pairs: Any) -> Any:
-        labels = _check_lists(polars, pairs.struct.field(LABELS), LABELS)
-        scores = _check_lists(polars, pairs.struct.field(SCORES), SCORES)
-        return compute(evaluate_lists(labels, scores, metrics, parsed_convention, threads))
-
-    return run
 
 
 def _as_expression(polars: Any, column: Any, name: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastndcg.evaluation import evaluate
-from fastndcg.metrics.metric import Metrics, parse_metrics
+from fastndcg.metrics.metric import Metrics, parse_single_metric
 
 
 def make_metric(metric: Metrics, **options: Any) -> Callable[..., float]:
@@ -37,7 +37,7 @@ def make_metric(metric: Metrics, **options: Any) -> Callable[..., float]:
     >>> make_metric("recall@2")(retrieved_context_ids=["d9", "d1"], reference_context_ids=["d1", "d4"])
     0.5
     """
-    (first,) = parse_metrics(metric)
+    first = parse_single_metric(metric, "Make one function of each.")
 
     def compute(retrieved_context_ids: list[Any], reference_context_ids: list[Any]) -> float:
         relevant = {str(name) for name in reference_context_ids}

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import ConventionName, ResponseMethod
-from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError, shorten
+from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.evaluation import evaluate
-from fastndcg.integrations.boosting import explain_nan
-from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.integrations.boosting import check_defined, explain_nan
+from fastndcg.metrics.metric import Metric, parse_single_metric
 from fastndcg.metrics.resolve import check_combinations
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
@@ -71,15 +71,10 @@ def scorer(
     >>> scorer("map", groups="qid", convention="sklearn")
     scorer('AP', groups='qid', convention='sklearn')
     """
-    metrics = parse_metrics(metric)
-    if len(metrics) != 1:
-        names = ", ".join(map(str, metrics))
-        raise InvalidInputError(
-            f"`metric` must be a single metric, but has {len(metrics)}: {names}. Pass scoring= a dict of scorers."
-        )
-    check_combinations(metrics, parse_convention(convention))
+    parsed = parse_single_metric(metric, "Pass scoring= a dict of scorers.")
+    check_combinations((parsed,), parse_convention(convention))
     options = {
-        "metric": metrics[0],
+        "metric": parsed,
         "convention": parse_convention(convention),
         "threads": None if threads is None else check_threads(threads),
     }
@@ -106,13 +101,7 @@ def mean_over_queries(
     except InvalidInputError as error:
         explain_nan(y_score, str(metric), error)
         raise
-    if np.isnan(mean):
-        raise UndefinedMetricError(
-            f"{metric} must have a value for some query of a fold, but has none ({metric.record.undefined}). Make "
-            "fewer folds, or take ",
-            Choice("undefined", [0]),
-            ".",
-        )
+    check_defined(metric, mean, "a fold", "Make fewer folds")
     return mean
 
 

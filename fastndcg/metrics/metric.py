@@ -328,6 +328,15 @@ def parse_metrics(metrics: Metrics | None, function: str = "evaluate") -> tuple[
     return _check_function(function, tuple(metric_set))
 
 
+def parse_single_metric(metric: Metrics, remedy: str, function: str = "evaluate") -> Metric:
+    """Return the only metric of the argument `metric`. Raise an error with the remedy for several."""
+    parsed = parse_metrics(metric, function)
+    if len(parsed) != 1:
+        names = ", ".join(map(str, parsed))
+        raise InvalidInputError(f"`metric` must be one metric, got {len(parsed)}: {names}. {remedy}")
+    return parsed[0]
+
+
 @functools.lru_cache(maxsize=256)
 def _parse_list(texts: str, n_registered: int) -> tuple[Metric, ...]:
     """Parse a list of texts. Cached, with the number of registered metrics in the key."""

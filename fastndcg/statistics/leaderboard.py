@@ -12,7 +12,7 @@ from fastndcg.choices import BoardMean, BoardUnit, DuplicateChoice, DuplicateRan
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports.exportable import dump_json
-from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.metrics.metric import Metric, parse_single_metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.notes import describe_judged
@@ -288,16 +288,14 @@ def leaderboard(
             return rank_comparison(truths, metric, settings)
         _refuse_given(given, "published means")
         return _rank_published(_read_published(truths), str(metric), mean, resample, settings)
-    parsed = parse_metrics(metric)
-    if len(parsed) != 1:
-        raise InvalidInputError(f"`metric` must be one metric, got {len(parsed)}. Make a leaderboard of each.")
+    parsed = parse_single_metric(metric, "Make a leaderboard of each.")
     if not isinstance(truths, Mapping) or not isinstance(systems, Mapping):
         raise InvalidTypeError(
             "`truths` and `systems` must be {data set: truth} and {system: {data set: predictions}}. Pass dicts."
         )
     options = {**given, "convention": convention, "threads": threads, "progress": progress}
-    values, bounds, notes = _evaluate_all(truths, systems, parsed[0], options)
-    return _rank_values(values, list(systems), str(parsed[0]), mean, resample or "queries", settings, bounds, notes)
+    values, bounds, notes = _evaluate_all(truths, systems, parsed, options)
+    return _rank_values(values, list(systems), str(parsed), mean, resample or "queries", settings, bounds, notes)
 
 
 class _DataSets(NamedTuple):

@@ -526,7 +526,7 @@ def test_catboost_refuses_wrong_input():
     given, n = LOOPS["catboost"].make_set(data), len(data.labels)
     evaluate = catboost.metric("ndcg@5", given).evaluate
     for call, message in (
-        (lambda: catboost.metric("ndcg@5,map", given), "`metrics` must be a single metric for CatBoost"),
+        (lambda: catboost.metric("ndcg@5,map", given), "`metric` must be one metric, got 2: nDCG@5, AP. CatBoost"),
         (lambda: catboost.metric("ndcg@5", [given, data.features]), r"pools\[1\] is ndarray"),
         (
             lambda: evaluate((np.zeros(n),), data.labels, np.arange(n)),

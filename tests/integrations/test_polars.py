@@ -120,7 +120,7 @@ def test_bad_lists_are_errors(labels, scores, problem):
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: metric("rr, map", "y", "s"), "`metric` must be a single metric, but has 2: RR, AP"),
+        (lambda: metric("rr, map", "y", "s"), "`metric` must be one metric, got 2: RR, AP"),
         (lambda: metrics("gm(AP)", "y", "s"), r"values for single queries, not gm\(AP\). Take AP"),
         (lambda: metric("rr", [1], "s"), r"`labels` must be the name of a column or an expression, not \[1\]"),
         (lambda: metric("rr", "y", FRAME["score"]), "`scores` must be the name of a column or an expression"),

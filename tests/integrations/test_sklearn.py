@@ -168,7 +168,7 @@ def test_bad_groups(data, groups, message):
 
 
 def test_bad_options():
-    with pytest.raises(fn.InvalidInputError, match=r"`metric` must be a single metric, .* a dict of scorers"):
+    with pytest.raises(fn.InvalidInputError, match=r"`metric` must be one metric, .* a dict of scorers"):
         scorer("ndcg@5,map")
     with pytest.raises(fn.UnknownMetricError):
         scorer("ndgc")

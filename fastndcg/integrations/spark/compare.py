@@ -8,18 +8,13 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from fastndcg.choices import Alternative, ConventionName, Correction, Family, PartInterval
-from fastndcg.errors import InvalidInputError, InvalidTypeError, reworded, shorten
-from fastndcg.evaluation import parse_request
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.integrations.polars import parse_query_metrics
 from fastndcg.integrations.spark.columns import (
-    bring_together,
-    check_id_types,
     check_names,
     check_partitions,
-    check_ties,
-    read_side,
 )
-from fastndcg.integrations.spark.evaluate import make_request, refuse_disjoint, split_names
+from fastndcg.integrations.spark.evaluate import join_sides, make_request, refuse_disjoint
 from fastndcg.integrations.spark.partitions import SCHEMA, PairsTask, Request, add_up_parts
 from fastndcg.metrics.metric import Metrics
 from fastndcg.named_conventions import Convention
@@ -142,18 +137,12 @@ def compare(
     names = _check_systems(systems)
     place = names.index(find_baseline(baseline, systems))
     columns = {"query": query, "document": document, "label": label, "score": score, "order": order}
-    qrels_names, run_names = split_names(check_names(columns))
+    own_names = check_names(columns)
     request = make_request(metrics, convention, False, None)
     parse_query_metrics(request.metrics, request.convention)
-    check_ties(parse_request(request.metrics, request.convention).qrels_convention, order)
-    sides = [read_side(qrels, qrels_names, "qrels")]
-    for name, run in systems.items():
-        with reworded(before=f"system {shorten(name)}: "):
-            sides.append(read_side(run, run_names, "run", order))
-            check_id_types(sides[0], sides[-1])
-    n_partitions = filter(None, [check_partitions(partitions)])
-    data = bring_together(sides[0], sides[1:]).repartition(*n_partitions, "query")
-    task = PairsTask(request, tuple(side.names for side in sides), names, place, order is not None)
+    rows, sides = join_sides(qrels, systems, own_names, request, order)
+    data = rows.repartition(*filter(None, [check_partitions(partitions)]), "query")
+    task = PairsTask(request, sides, names, place, order is not None)
     sums, largest = add_up_parts(data.mapInArrow(task, SCHEMA).collect())
     if sums is None or largest is None:
         refuse_disjoint()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import InvalidInputError, reworded, shorten
 from fastndcg.evaluation import parse_request
 from fastndcg.inputs.streams import parse_memory
 from fastndcg.integrations.polars import parse_query_metrics
@@ -116,14 +116,27 @@ def evaluate(
     if predictions is not None:
         check_data(predictions, "predictions")
     request = make_request(metrics, convention, per_query, memory)
-    layout = _Layout(order, has_whole_queries, check_partitions(partitions))
+    n_partitions = filter(None, [check_partitions(partitions)])
     if predictions is None:
-        plan = _plan_scored(truth, names, request, layout)
+        columns = read_scored(truth, names, order)
+        array_convention = parse_request(request.metrics, request.convention).array_convention
+        check_ties(array_convention, order, has_lists=columns.has_lists)
+        rows, id_column = columns.select(truth), columns.names.get("query")
+        task: ScoredTask | PairsTask = ScoredTask(request, columns)
+        if not columns.has_lists and id_column is not None:
+            rows = rows if has_whole_queries else rows.repartition(*n_partitions, "query")
+            rows = rows if order is None else rows.sortWithinPartitions("query", "order")
     else:
-        plan = _plan_pairs(truth, predictions, names, request, layout)
+        if has_whole_queries:
+            raise InvalidInputError(
+                "`has_whole_queries` must be left out for judgments and a run, which a shuffle brings together."
+            )
+        rows, sides = join_sides(truth, {"run": predictions}, names, request, order)
+        rows, id_column = rows.repartition(*n_partitions, "query"), sides[0]["query"]
+        task = PairsTask(request, sides, has_order=order is not None)
     if per_query:
-        return _map_queries(plan)
-    partial, _ = add_up_parts(plan.data.mapInArrow(plan.task, SCHEMA).collect())
+        return _map_queries(rows, task, id_column)
+    partial, _ = add_up_parts(rows.mapInArrow(task, SCHEMA).collect())
     partial = partial or request.add_up(np.empty((0, len(request.metrics))), {})
     if predictions is not None and not partial.counts.get("n_common"):
         refuse_disjoint()
@@ -162,73 +175,32 @@ def refuse_disjoint() -> NoReturn:
     )
 
 
-class _Layout(NamedTuple):
-    """The arguments of `evaluate` that bring rows into partitions."""
-
-    order: str | None
-    has_whole_queries: bool
-    partitions: int | None
-
-
-class _Plan(NamedTuple):
-    """The DataFrame to map, the task, and the column of queries."""
-
-    data: Any
-    task: Any
-    query: str | None
+def join_sides(
+    qrels: Any, runs: Mapping[str, Any], names: dict[str, str], request: Request, order: str | None
+) -> tuple[Any, tuple[dict[str, str], ...]]:
+    """Return a DataFrame with the rows of judgments and runs, and the names of the columns of each side."""
+    check_ties(parse_request(request.metrics, request.convention).qrels_convention, order)
+    own_names = [{role: name for role, name in names.items() if role != absent} for absent in ("score", "label")]
+    sides = [read_side(qrels, own_names[0], "qrels")]
+    for name, run in runs.items():
+        with reworded(before=f"system {shorten(name)}: " if len(runs) > 1 else ""):
+            sides.append(read_side(run, own_names[1], "run", order))
+            check_id_types(sides[0], sides[-1])
+    return bring_together(sides[0], sides[1:]), tuple(side.names for side in sides)
 
 
-def _plan_scored(data: Any, names: dict[str, str], request: Request, layout: _Layout) -> _Plan:
-    """Plan the evaluation of labels with scores."""
-    order = layout.order
-    columns = read_scored(data, names, order)
-    check_ties(parse_request(request.metrics, request.convention).array_convention, order, has_lists=columns.has_lists)
-    query = columns.names.get("query")
-    rows = columns.select(data)
-    task = ScoredTask(request, columns)
-    if columns.has_lists or query is None:
-        return _Plan(rows, task, query)
-    if not layout.has_whole_queries:
-        rows = rows.repartition(*filter(None, [layout.partitions]), "query")
-    if order is not None:
-        rows = rows.sortWithinPartitions("query", "order")
-    return _Plan(rows, task, query)
-
-
-def _plan_pairs(qrels: Any, run: Any, names: dict[str, str], request: Request, layout: _Layout) -> _Plan:
-    """Plan the evaluation of judgments and a run."""
-    if layout.has_whole_queries:
-        raise InvalidInputError(
-            "`has_whole_queries` must be left out for judgments and a run, which a shuffle brings together."
-        )
-    check_ties(parse_request(request.metrics, request.convention).qrels_convention, layout.order)
-    qrels_names, run_names = split_names(names)
-    sides = [read_side(qrels, qrels_names, "qrels"), read_side(run, run_names, "run", layout.order)]
-    check_id_types(*sides)
-    rows = bring_together(sides[0], sides[1:]).repartition(*filter(None, [layout.partitions]), "query")
-    task = PairsTask(request, tuple(side.names for side in sides), has_order=layout.order is not None)
-    return _Plan(rows, task, sides[0].names["query"])
-
-
-def split_names(names: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the names of the columns of judgments, and those of a run."""
-    qrels_names = {role: name for role, name in names.items() if role != "score"}
-    return qrels_names, {role: name for role, name in names.items() if role != "label"}
-
-
-def _map_queries(plan: _Plan) -> Any:
-    """Return a DataFrame with the values of each query."""
+def _map_queries(rows: Any, task: Any, query: str | None) -> Any:
+    """Return a DataFrame with the values of each query, whose ids stand in the column `query`."""
     types = optional_import("pyspark.sql.types", "Spark", "spark")
     arrow_types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
-    query = plan.query
     if query is None:
         raise InvalidInputError("queries must have ids for per_query=True. Name the column: query=.")
-    metrics = [str(metric) for metric in plan.task.request.metrics]
+    metrics = [str(metric) for metric in task.request.metrics]
     if query in metrics:
         raise InvalidInputError(
             f"the column of queries must not have the name of a metric, {query}. Rename the column."
         )
-    kind = plan.data.schema["query"].dataType  # of judgments and a run the wider one
+    kind = rows.schema["query"].dataType  # of judgments and a run the wider one
     fields = [types.StructField(query, kind), *(types.StructField(name, types.DoubleType()) for name in metrics)]
     schema = types.StructType(fields)
-    return plan.data.mapInArrow(PerQueryTask(plan.task, query, arrow_types.to_arrow_type(kind)), schema)
+    return rows.mapInArrow(PerQueryTask(task, query, arrow_types.to_arrow_type(kind)), schema)
