@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,23 +14,7 @@ from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
-
-
-class JudgedRun(Protocol):
-    """A run that was joined with its judgments, such as `Judged`."""
-
-    @property
-    def queries(self) -> list[str]:
-        """The queries of the run that have judgments."""
-
-    @property
-    def rankings(self) -> Rankings:
-        """The rankings of these queries."""
-
-    def with_tie_keys(self) -> Rankings:
-        """Return the rankings with tie keys that order documents by id."""
 
 
 def as_whole_number(value: Any) -> int | None:
@@ -61,12 +45,13 @@ def distinguish_unjudged(metrics: Sequence[Metric], convention: Convention) -> b
 
 
 def evaluate_judged(
-    judged: JudgedRun,
-    metrics: Sequence[Metric],
-    convention: Convention,
-    threads: int | None = None,
+    judged: Any, metrics: Sequence[Metric], convention: Convention, threads: int | None = None
 ) -> Array:
-    """Return the (n_queries, n_metrics) values of metrics, which may repeat, of a run joined with its judgments."""
+    """
+    Return the (n_queries, n_metrics) values of metrics, which may repeat, of a run joined with its judgments.
+
+    `judged` has `queries`, `rankings`, and `with_tie_keys` as `Judged` of `dict_qrels` has them.
+    """
     if not judged.queries or not metrics:
         return np.zeros((len(judged.queries), len(metrics)))
     unique = tuple(dict.fromkeys(metrics))

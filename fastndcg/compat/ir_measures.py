@@ -177,6 +177,7 @@ class Evaluator:
             part.requests.append(request)
             part.metrics.extend(request.metrics)
         self._parts = list(parts.values())
+        self._qrels = {id(part.qrels): part.qrels for part in self._parts}
 
     @staticmethod
     def _read(labels: Any, relabelling: Any, prepared: dict[Any, Any]) -> DictQrels:
@@ -238,31 +239,28 @@ class Evaluator:
     def _judge(self, run: Any) -> dict[int, Any]:
         """Return the run joined with each of the judgments, by the identity of the judgments."""
         with_unjudged = {id(part.qrels) for part in self._parts if distinguish_unjudged(part.metrics, part.convention)}
-        if not any(isinstance(part.qrels, SubtopicQrels) for part in self._parts):
+        if all(isinstance(qrels, DictQrels) for qrels in self._qrels.values()):
             judged_runs = self._join_frame(run) or self._judge_tuples(run, with_unjudged)
             if judged_runs is not None:
                 return judged_runs
         rows = read_rows(run, self._library.ScoredDoc, self._library.util.RunConverter)
-        judged: dict[int, Any] = {}
-        for part in self._parts:
-            key = id(part.qrels)
-            if key in judged:
-                continue
-            if isinstance(part.qrels, DictQrels):
-                judged[key] = part.qrels.judged(rows, marks_unjudged=key in with_unjudged)
-            else:
-                judged[key] = part.qrels.judged(rows)
-        return judged
+        return {
+            key: qrels.judged(rows, marks_unjudged=key in with_unjudged)
+            if isinstance(qrels, DictQrels)
+            else qrels.judged(rows)
+            for key, qrels in self._qrels.items()
+        }
 
     def _judge_tuples(self, run: Any, with_unjudged: set[int]) -> dict[int, Any] | None:
         """Join a list of tuples with the judgments. Return None for other runs."""
         if type(run) is not list:
             return None
         kind = self._library.ScoredDoc
-        judged = {}
-        for key, qrels in {id(part.qrels): part.qrels for part in self._parts}.items():
-            if isinstance(qrels, DictQrels):
-                judged[key] = qrels.judged_tuples(run, kind, marks_unjudged=key in with_unjudged)
+        judged = {
+            key: qrels.judged_tuples(run, kind, marks_unjudged=key in with_unjudged)
+            for key, qrels in self._qrels.items()
+            if isinstance(qrels, DictQrels)
+        }
         return None if None in judged.values() else judged
 
     def _join_frame(self, run: Any) -> dict[int, Any] | None:
@@ -270,11 +268,10 @@ class Evaluator:
         table = read_run_table(run)
         if table is None:
             return None
-        judgments = {id(part.qrels): part.qrels for part in self._parts}
         try:
             return {
                 key: join_table(qrels, table, PYTREC_EVAL)
-                for key, qrels in judgments.items()
+                for key, qrels in self._qrels.items()
                 if isinstance(qrels, DictQrels)
             }
         except InvalidInputError:

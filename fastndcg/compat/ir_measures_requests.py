@@ -48,52 +48,34 @@ SUBTOPIC_NAMES = {"StRecall": "S_recall"} | {
 }
 
 
-class GainTable(NamedTuple):
-    """Labels that are replaced as the measure's `gains` say: pairs of an old and a new label."""
+class Relabelling(NamedTuple):
+    """
+    Labels that are replaced first: by `gains`, pairs of an old and a new label, or by `grades` (lowest, highest).
 
-    gains: tuple[tuple[Any, Any], ...]
+    Grades count from the lowest one, 0 or more. Labels outside become the nearer of both. With (0, infinity) documents
+    of labels below 0 count as judged.
+    """
 
-    def replace(self, label: Any) -> Any:
-        """Return the new label."""
-        return dict(self.gains).get(label, label)
-
-    def report(self, labels: set[Any]) -> None:
-        """Report nothing: a label without a gain is its own gain."""
-
-
-class Grades(NamedTuple):
-    """Labels that count from `lowest`, 0 or more. Labels outside `lowest` to `highest` become the nearer of both."""
-
-    lowest: int
-    highest: int
+    gains: tuple[tuple[Any, Any], ...] = ()
+    grades: tuple[float, float] | None = None
 
     def replace(self, label: Any) -> Any:
-        """Return the label as a number of grades above `lowest`."""
-        return min(max(label, 0, self.lowest), self.highest) - self.lowest
+        """Return the new label. One without a gain is its own gain."""
+        if self.grades is None:
+            return dict(self.gains).get(label, label)
+        lowest, highest = self.grades
+        return min(max(label, 0, lowest), highest) - lowest
 
     def report(self, labels: set[Any]) -> None:
-        """Log a warning for labels that are replaced by `lowest` or `highest`, as cwl_eval's provider does."""
-        outside = sorted(label for label in labels if not self.lowest <= max(label, 0) <= self.highest)
+        """Log a warning for labels outside the grades, as cwl_eval's provider does."""
+        lowest, highest = self.grades or (-math.inf, math.inf)
+        outside = sorted(label for label in labels if not lowest <= max(label, 0) <= highest)
         if outside:
             LOGGER.warning(
                 "labels must be from min_rel=%s to max_rel=%s, but there is %s: labels below count as min_rel, labels "
                 "above as max_rel",
-                self.lowest, self.highest, outside[0],
+                lowest, highest, outside[0],
             )  # fmt: skip
-
-
-class AllJudged(NamedTuple):
-    """Labels below 0 that become 0, so that their documents count as judged."""
-
-    def replace(self, label: Any) -> Any:
-        """Return the label, or 0 if it is lower."""
-        return max(label, 0)
-
-    def report(self, labels: set[Any]) -> None:
-        """Report nothing: `Judged` reads no label."""
-
-
-Relabelling = GainTable | Grades | AllJudged
 
 
 class Request(NamedTuple):
@@ -162,29 +144,14 @@ def _read_ndcg(name: str, arguments: dict[str, Any]) -> Request:
     is_exponential = arguments.get("dcg") == "exp-log2"
     metric = Metric(name, arguments.get("cutoff"), **({"gain": "exp2"} if is_exponential else {}))
     gains = arguments.get("gains")
-    relabelling = GainTable(tuple(gains.items())) if isinstance(gains, dict) else None
+    relabelling = Relabelling(gains=tuple(gains.items())) if isinstance(gains, dict) else None
     return Request((metric,), GDEVAL if is_exponential else PYTREC_EVAL, relabelling)
-
-
-def _read_err(name: str, arguments: dict[str, Any]) -> Request:
-    """Return the request of ERR, which gdeval computes."""
-    return Request((Metric(name, arguments.get("cutoff")),), GDEVAL)
 
 
 def _read_num_ret(name: str, arguments: dict[str, Any]) -> Request:
     """Return the request of the number of retrieved documents, or of those with a label of `rel`."""
     metric = Metric("num_rel_ret", rel=arguments["rel"]) if "rel" in arguments else Metric("num_ret")
     return Request((metric,), PYTREC_EVAL)
-
-
-def _read_num_q(name: str, arguments: dict[str, Any]) -> Request:
-    """Return the request of the number of queries: 1 for each that is evaluated."""
-    return Request((), PYTREC_EVAL, combine=_count_query)
-
-
-def _read_judged(name: str, arguments: dict[str, Any]) -> Request:
-    """Return the request of the share of judged documents."""
-    return Request((Metric(name, arguments.get("cutoff")),), RISING_IDS, AllJudged())
 
 
 def _read_accuracy(name: str, arguments: dict[str, Any]) -> Request:
@@ -245,10 +212,12 @@ READERS: dict[str, Callable[[str, dict[str, Any]], Request]] = {
     **dict.fromkeys(PLAIN_NAMES, _read_plain),
     **dict.fromkeys(SUBTOPIC_NAMES, _read_by_subtopic),
     "nDCG": _read_ndcg,
-    "ERR": _read_err,
+    "ERR": lambda name, arguments: Request((Metric(name, arguments.get("cutoff")),), GDEVAL),
     "NumRet": _read_num_ret,
-    "NumQ": _read_num_q,
-    "Judged": _read_judged,
+    "NumQ": lambda name, arguments: Request((), PYTREC_EVAL, combine=lambda values: np.ones(values.shape[1])),
+    "Judged": lambda name, arguments: Request(
+        (Metric(name, arguments.get("cutoff")),), RISING_IDS, Relabelling(grades=(0, math.inf))
+    ),
     "Accuracy": _read_accuracy,
     "Compat": _read_compat,
     "RBP": _read_rbp,
@@ -259,7 +228,7 @@ READERS: dict[str, Callable[[str, dict[str, Any]], Request]] = {
 }
 
 
-def _read_grades(arguments: dict[str, Any]) -> tuple[Grades, tuple[float, ...]]:
+def _read_grades(arguments: dict[str, Any]) -> tuple[Relabelling, tuple[float, ...]]:
     """Return the grades of `min_rel` and `max_rel`, and their gains from 0 to 1."""
     lowest = arguments["min_rel"]
     highest = arguments["max_rel"]
@@ -269,12 +238,7 @@ def _read_grades(arguments: dict[str, Any]) -> tuple[Grades, tuple[float, ...]]:
             "Give the lowest and the highest label."
         )
     gains = np.arange(highest - lowest + 1) / (highest - lowest)
-    return Grades(lowest, highest), tuple(gains.tolist())
-
-
-def _count_query(values: Array) -> Array:
-    """Return 1 for each query."""
-    return np.ones(values.shape[1])
+    return Relabelling(grades=(lowest, highest)), tuple(gains.tolist())
 
 
 def _divide(divisor: float, values: Array) -> Array:

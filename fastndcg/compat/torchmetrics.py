@@ -119,12 +119,10 @@ def retrieval_precision(
 
     Parameters
     ----------
-    preds, target, top_k
+    preds, target, top_k, indexes
         See `retrieval_normalized_dcg`. Labels are 0 and 1.
     adaptive_k : bool
         True to divide by the number of documents if it is less than `top_k`.
-    indexes
-        See `retrieval_normalized_dcg`.
 
     Returns
     -------
@@ -135,38 +133,27 @@ def retrieval_precision(
     return _evaluate(_make_metric("P", _check_k(top_k)), preds, target, indexes, convention=convention)
 
 
-def retrieval_r_precision(preds: Any, target: Any, *, indexes: Any = None) -> Any:
-    """
-    Compute the R-precision: the precision in the first R ranks, where R is the number of relevant documents.
-
-    Parameters
-    ----------
-    preds, target, indexes
-        See `retrieval_normalized_dcg`. Labels are 0 and 1.
-
-    Returns
-    -------
-    float32 tensor
-        See `retrieval_normalized_dcg`.
-    """
-    return _evaluate(Metric("Rprec"), preds, target, indexes)
-
-
-def _make_function(name: str, metric: str, value: str, *, is_inverted: bool = False) -> Callable[..., Any]:
+def _make_function(name: str, metric: str, value: str) -> Callable[..., Any]:
     """Return a function of binary labels and a cutoff. `value` is the object of its docstring's first sentence."""
     read_cutoff = _as_cutoff if metric in ("AP", "RR") else _check_k  # torchmetrics reads 0 as None there
+    is_inverted = name == "fall_out"
 
     def evaluate_metric(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
         k = _check_k(read_cutoff(top_k))
         return _evaluate(_make_metric(metric, k), preds, target, indexes, is_inverted=is_inverted)
 
-    evaluate_metric.__name__ = evaluate_metric.__qualname__ = name
-    evaluate_metric.__doc__ = f"""
+    def evaluate_at_r(preds: Any, target: Any, *, indexes: Any = None) -> Any:
+        return _evaluate(_make_metric(metric, None), preds, target, indexes)
+
+    function = evaluate_at_r if metric == "Rprec" else evaluate_metric
+    cutoff = "" if metric == "Rprec" else "top_k, "
+    function.__name__ = function.__qualname__ = f"retrieval_{name}"
+    function.__doc__ = f"""
     Compute the {value}.
 
     Parameters
     ----------
-    preds, target, top_k, indexes
+    preds, target, {cutoff}indexes
         See `retrieval_normalized_dcg`. Labels are 0 and 1.
 
     Returns
@@ -174,7 +161,7 @@ def _make_function(name: str, metric: str, value: str, *, is_inverted: bool = Fa
     float32 tensor
         See `retrieval_normalized_dcg`.
     """
-    return evaluate_metric
+    return function
 
 
 def retrieval_auroc(
@@ -408,18 +395,18 @@ def _torch() -> ModuleType:
 
 
 retrieval_average_precision = _make_function(
-    "retrieval_average_precision", "AP", "average precision over the relevant documents in the first `top_k` ranks"
+    "average_precision", "AP", "average precision over the relevant documents in the first `top_k` ranks"
 )
-retrieval_reciprocal_rank = _make_function(
-    "retrieval_reciprocal_rank", "RR", "reciprocal of the first relevant document's rank"
-)
+retrieval_reciprocal_rank = _make_function("reciprocal_rank", "RR", "reciprocal of the first relevant document's rank")
 retrieval_recall = _make_function(
-    "retrieval_recall", "R", "recall: the fraction of the relevant documents that are in the first `top_k` ranks"
+    "recall", "R", "recall: the fraction of the relevant documents that are in the first `top_k` ranks"
+)
+retrieval_r_precision = _make_function(
+    "r_precision", "Rprec", "precision in the first R ranks, where R is the number of relevant documents"
 )
 retrieval_hit_rate = _make_function(
-    "retrieval_hit_rate", "Success", "hit rate: 1 if a relevant document is in the first `top_k` ranks, 0 otherwise"
+    "hit_rate", "Success", "hit rate: 1 if a relevant document is in the first `top_k` ranks, 0 otherwise"
 )
 retrieval_fall_out = _make_function(
-    "retrieval_fall_out", "R", "fall-out: the fraction of the nonrelevant documents in the first `top_k` ranks",
-    is_inverted=True,
-)  # fmt: skip
+    "fall_out", "R", "fall-out: the fraction of the nonrelevant documents in the first `top_k` ranks"
+)

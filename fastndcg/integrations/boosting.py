@@ -36,6 +36,18 @@ class PreparedDataSet(NamedTuple):
     weights: Array | None  # of queries
 
 
+class Adapter:
+    """Base class of what libraries call: metrics that print as the call that made them."""
+
+    _arguments = ""
+
+    def __init__(self, evaluator: RoundEvaluator) -> None:
+        self._evaluator = evaluator
+
+    def __repr__(self) -> str:
+        return f"metric({self._evaluator.names()!r}{self._arguments}, convention={self._evaluator.convention.name!r})"
+
+
 class RoundEvaluator:
     """
     Metrics that are evaluated after each boosting round.

@@ -15,7 +15,7 @@ import numpy as np
 
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError
-from fastndcg.integrations.boosting import DataSet, RoundEvaluator
+from fastndcg.integrations.boosting import Adapter, DataSet, RoundEvaluator
 from fastndcg.metrics.metric import Metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
@@ -60,11 +60,8 @@ def metric(
     return Feval(RoundEvaluator(metrics, convention, threads, weigh_queries))
 
 
-class Feval:
+class Feval(Adapter):
     """Metrics in the two forms that LightGBM calls: that of `lgb.train` and that of `LGBMRanker`."""
-
-    def __init__(self, evaluator: RoundEvaluator) -> None:
-        self._evaluator = evaluator
 
     def __call__(self, scores: Any, data: Any, weights: Any = None, groups: Any = None) -> list[Evaluation]:
         """Return the name and the mean of each metric, and True if higher is better."""
@@ -86,9 +83,6 @@ class Feval:
             (str(metric), mean, metric.record.higher_is_better)
             for metric, mean in zip(self._evaluator.metrics, means, strict=True)
         ]
-
-    def __repr__(self) -> str:
-        return f"metric({self._evaluator.names()!r}, convention={self._evaluator.convention.name!r})"
 
 
 def weigh_queries(weights: Array, groups: Array) -> Array:

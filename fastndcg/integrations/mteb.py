@@ -70,7 +70,7 @@ def nauc(results: Results, run: Any) -> dict[str, dict[str, float]]:
     >>> nauc(result, run)["R@5"]["max"]
     1.0
     """
-    table = _read_run(run, "run")
+    table = read_run_form(run, "run", Options())
     rows = {query: row for row, query in enumerate(table.queries.names().tolist())}
     queries = np.asarray(results.query_ids).tolist()
     missing = [query for query in queries if query not in rows]
@@ -123,7 +123,7 @@ def p_mrr(original: Any, changed: Any, documents: Mapping[Any, Collection[Any]])
     >>> p_mrr({"q": {"a": 0.9, "b": 0.5}}, {"q": {"a": 0.1, "b": 0.5}}, {"q": ["a"]})
     {'q': 0.5}
     """
-    tables = _read_run(original, "original"), _read_run(changed, "changed")
+    tables = [read_run_form(run, name, Options()) for run, name in ((original, "original"), (changed, "changed"))]
     rows = [{query: row for row, query in enumerate(table.queries.names().tolist())} for table in tables]
     values = {}
     for query, own in documents.items():
@@ -172,7 +172,7 @@ def hole(qrels: Any, run: Any, k: int) -> dict[Any, float]:
     {'q': 0.5}
     """
     k = check_whole_number(k, "k", 1)
-    table = _read_run(run, "run")
+    table = read_run_form(run, "run", Options())
     form = find_form(qrels, "truth")
     judgments = None if form is None else form.read(qrels, Options())
     if not isinstance(judgments, Qrels):
@@ -183,10 +183,6 @@ def hole(qrels: Any, run: Any, k: int) -> dict[Any, float]:
         first = np.lexsort((names, scores))[::-1][:k]
         values[query] = sum(name not in annotated for name in names[first].tolist()) / k
     return values
-
-
-def _read_run(run: Any, name: str) -> Run:
-    return read_run_form(run, name, Options())
 
 
 def _iterate(table: Run) -> Iterator[tuple[Any, Array, Array]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.integrations.boosting import DataSet, RoundEvaluator
+from fastndcg.integrations.boosting import Adapter, DataSet, RoundEvaluator
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array, check_whole_number
@@ -141,11 +141,11 @@ def _callback_class() -> Any:
     return types.new_class("CustomMetric", (CustomMetric, callbacks.TrainingCallback))
 
 
-class CustomMetric:
+class CustomMetric(Adapter):
     """Metrics in the two forms that XGBoost calls: a function of scores and a DMatrix, and a callback of training."""
 
     def __init__(self, evaluator: RoundEvaluator) -> None:
-        self._evaluator = evaluator
+        super().__init__(evaluator)
         self._names = [make_name(metric, evaluator.convention) for metric in evaluator.metrics]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -207,9 +207,6 @@ class CustomMetric:
             return [*(evaluations if isinstance(evaluations, list) else [evaluations]), *self(scores, data)]
 
         return evaluate_all
-
-    def __repr__(self) -> str:
-        return f"metric({self._evaluator.names()!r}, convention={self._evaluator.convention.name!r})"
 
 
 def _rebuild(evaluator: RoundEvaluator) -> Any:

@@ -68,10 +68,10 @@ def test_ranx_json_keeps_queries_without_documents(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "name", "file", "message"),
     [
-        ({"q 1": {"d": 1.0}}, None, "run.trec", "a query id must have no blanks in TREC's format, but is 'q 1'"),
-        ({"q": {"d\u2028": 1.0}}, None, "run.trec", "a document id must have no blanks"),
-        ({"q": {"": 1.0}}, None, "run.gz", "a document id must have no blanks"),
-        ({"q": {"d": 1.0}}, "BM25 + RM3", "run.txt", "`name` must have no blanks in TREC's format, but is 'BM25"),
+        ({"q 1": {"d": 1.0}}, None, "run.trec", "not be empty and have no blanks and no NUL, but query 'q 1' does"),
+        ({"q": {"d\t": 1.0}}, None, "run.trec", r"but document 'd.t' does"),
+        ({"q": {"": 1.0}}, None, "run.gz", "but document '' does"),
+        ({"q": {"d": 1.0}}, "BM25 + RM3", "run.txt", "`tag` must be a text without blanks, but is 'BM25"),
         ({"q": {"d": float("nan")}}, None, "run.json", "scores in JSON must be finite"),
         ({"q": {"d": None}}, None, "run.json", "scores must be numbers that float.. takes, but one is None"),
         ({"q": {"d": 1.0}}, None, "run.csv", "`kind` must be one of 'json', 'trec', 'lz4', 'gz', 'parquet', but is 'c"),

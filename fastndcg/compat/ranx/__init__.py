@@ -19,6 +19,7 @@ Differences:
 - Numba's TypingError is an `InvalidTypeError` here.
 - ``run.run`` and ``qrels.qrels`` are dicts, and `to_typed_list` returns a list, not Numba's dicts and lists.
 - ``evaluate(..., make_comparable=True)`` does not change the run.
+- A `Report` has its comparisons in a dict, each pair in either order. ranx finds them by a set of names, too.
 - Tables show all digits of each mean, while ranx drops zeros at the end.
 - `optimize_fusion` tries all weights that add up to 1. ranx loses 4 of 66 points for three runs by rounding.
 - Condorcet fusion counts majorities. ranx sorts by a comparison that is not transitive.
@@ -35,9 +36,9 @@ Differences:
 from typing import TYPE_CHECKING, Any
 
 from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
+from fastndcg.compat.ranx.evaluation import CONVENTION as CONVENTION
+from fastndcg.compat.ranx.evaluation import METRICS as METRICS
 from fastndcg.compat.ranx.evaluation import evaluate
-from fastndcg.compat.ranx.metric_names import CONVENTION as CONVENTION
-from fastndcg.compat.ranx.metric_names import METRICS as METRICS
 from fastndcg.errors import shorten
 from fastndcg.runtime.lazy_import import load
 

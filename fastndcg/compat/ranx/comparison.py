@@ -14,8 +14,7 @@ import numpy as np
 
 from fastndcg.choices import RanxTest
 from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
-from fastndcg.compat.ranx.evaluation import evaluate
-from fastndcg.compat.ranx.metric_names import CONVENTION, parse_metric
+from fastndcg.compat.ranx.evaluation import CONVENTION, evaluate, parse_metric
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.exports.files import write_whole
 from fastndcg.rankings.validation import Array
@@ -123,15 +122,17 @@ def compare(
     for model, run in zip(models, runs, strict=True):
         columns = evaluate(qrels, run, names, **options)
         values[model] = {names[0]: columns} if len(names) == 1 else columns
-    p_values = _test_tukey(values, names) if stat_test == "tukey" and len(models) > 1 else {}
-    if stat_test in PAIRED_TESTS:
-        settings: dict[str, Any] = {"replicates": n_permutations, "seed": random_seed, "threads": threads or None}
-        settings["test"] = PAIRED_TESTS[stat_test]
-        for i in range(len(models) - 1):
-            p_values |= _test_against_first(values, names, models[i:], settings)
-    comparisons = Pairs()
+    p_values: dict[tuple[str, str], dict[str, float]] = {}
+    if len(models) > 1 and stat_test == "tukey":
+        p_values = _test_tukey(values, names)
+    elif len(models) > 1:
+        settings = {"replicates": n_permutations, "seed": random_seed, "threads": threads or None}
+        p_values = _test_pairs(values, names, PAIRED_TESTS[stat_test], settings)
+    comparisons: dict[tuple[str, str], Any] = {}
     for pair, pair_p_values in p_values.items():
-        comparisons[pair] = {name: {"p_value": p, "significant": p <= max_p} for name, p in pair_p_values.items()}
+        comparisons[pair] = comparisons[pair[::-1]] = {
+            name: {"p_value": p, "significant": p <= max_p} for name, p in pair_p_values.items()
+        }
     counts = {
         (model, other): {name: _count_wins(values[model][name], values[other][name]) for name in names}
         for model, other in permutations(models, 2)
@@ -151,31 +152,30 @@ def _name_runs(runs: Iterable[Run]) -> list[str]:
     return names
 
 
-def _test_against_first(
-    values: Values, names: list[str], models: list[str], settings: Mapping[str, Any]
-) -> dict[Any, Any]:
-    """Return the p-values of the first model against each of the others, by `fastndcg.compare`."""
-    metrics = {name: parse_metric(name) for name in names}
-    unique = tuple(dict.fromkeys(metrics.values()))
-    first_names = {metric: name for name, metric in reversed(metrics.items())}
+def _test_pairs(
+    values: Values, names: list[str], test: Any, settings: Mapping[str, Any]
+) -> dict[tuple[str, str], dict[str, float]]:
+    """Return the p-values of all pairs of models by a paired test of `fastndcg.compare`."""
+    parsed = [parse_metric(name) for name in names]
+    unique = tuple(dict.fromkeys(parsed))
     systems = {}
-    for model in models:
-        columns = np.column_stack([values[model][first_names[metric]] for metric in unique])
-        systems[model] = Results(columns, unique, np.arange(len(columns)), CONVENTION)
-    rows = compare_systems(systems, interval="t", correction="none", **settings).rows
-    p_values = {(row.system, row.metric): row.p for row in rows}
-    return {
-        frozenset((models[0], other)): {name: p_values[other, str(metric)] for name, metric in metrics.items()}
-        for other in models[1:]
-    }
+    for model, columns in values.items():
+        table = np.column_stack([columns[names[parsed.index(metric)]] for metric in unique])
+        systems[model] = Results(table, unique, np.arange(len(table)), CONVENTION)
+    comparison = compare_systems(systems, interval="t", correction="none", test=test, **settings)
+    p_values: dict[tuple[str, str], dict[str, float]] = {}
+    for name, metric in zip(names, parsed, strict=True):
+        for pair in comparison.all_pairs(metric, test=None):
+            p_values.setdefault((pair.system, pair.against), {})[name] = pair.p
+    return p_values
 
 
-def _test_tukey(values: Values, names: list[str]) -> dict[Any, Any]:
+def _test_tukey(values: Values, names: list[str]) -> dict[tuple[str, str], dict[str, float]]:
     """Return the p-values of all pairs of models by Tukey's HSD test, which treats the samples as independent."""
     stats = optional_import("scipy.stats", "Tukey's HSD test", "statistics")
     tables = {name: stats.tukey_hsd(*(values[model][name] for model in values)).pvalue for name in names}
     return {
-        frozenset((model, other)): {name: float(table[i, j]) for name, table in tables.items()}
+        (model, other): {name: float(table[i, j]) for name, table in tables.items()}
         for (i, model), (j, other) in combinations(enumerate(values), 2)
     }
 
@@ -189,20 +189,6 @@ def _count_wins(values: Array, other_values: Array) -> dict[str, int]:
     }
 
 
-class Pairs(dict[Any, Any]):
-    """Results of pairs of models, found by both names in either order."""
-
-    def __getitem__(self, models: Iterable[str]) -> Any:
-        return super().__getitem__(frozenset(models))
-
-    def __contains__(self, models: Any) -> bool:
-        return super().__contains__(frozenset(models))
-
-    def get(self, models: Any, default: Any = None) -> Any:
-        """Return the results of a pair, and `default` without them."""
-        return super().get(frozenset(models), default)
-
-
 @dataclass(repr=False, eq=False)
 class Report(Picklable):
     """
@@ -214,7 +200,7 @@ class Report(Picklable):
         The names of the runs.
     results : dict
         The numbers as {model: {metric: mean}}.
-    comparisons : Pairs
+    comparisons : dict
         {(model, other): {metric: {"p_value": float, "significant": bool}}}, for the models in either order.
     metrics : list of str
         The metrics.
@@ -232,7 +218,7 @@ class Report(Picklable):
 
     model_names: list[str]
     results: dict[str, dict[str, float]]
-    comparisons: Pairs
+    comparisons: dict[tuple[str, str], Any]
     metrics: list[str]
     max_p: float
     win_tie_loss: dict[tuple[str, str], dict[str, dict[str, int]]]

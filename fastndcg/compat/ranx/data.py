@@ -6,10 +6,8 @@ import gzip
 import io
 import json
 import os
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -24,6 +22,7 @@ from fastndcg.exports.files import write_whole
 from fastndcg.inputs.formats import read_qrels, read_run, read_run_tag
 from fastndcg.inputs.table import Qrels as ReadQrels
 from fastndcg.inputs.table import Run as ReadRun
+from fastndcg.inputs.writers import DEFAULT_TAG, WRITERS
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
@@ -35,7 +34,6 @@ RUN_KINDS = ("json", "trec", "lz4", "gz", "parquet")
 QRELS_KINDS = ("json", "trec", "gz", "parquet")
 ENDINGS = {"txt": "trec", "parq": "parquet"}
 LZ4_START = b"\x04\x22\x4d\x18"
-UNWRITABLE = re.compile("\\s")  # characters that no field of a line can hold
 CACHES = ("_prepared", "_judged")  # attributes that one evaluation caches for the next
 FORM = "Pass {query: {document: number}}."
 
@@ -67,13 +65,11 @@ class Table(Picklable):
     kind: ClassVar[type[int] | type[float]]
     kinds: ClassVar[tuple[str, ...]]
     _rows: dict[str, dict[str, Any]]
-    _has_ordered_queries: bool  # these two describe the dicts; `sorted` describes what a user sees
-    _has_ordered_documents: bool
     _is_shared: bool  # True once a user has the dicts, and may change them
 
     def __init__(self, rows: dict[str, dict[str, Any]] | None = None, name: str | None = None) -> None:
         self.name = name
-        self.sorted = rows is not None
+        self.sorted = rows is not None  # as a user sees it: the dicts themselves are put in order when that is needed
         self._is_shared = False
         self._replace({} if rows is None else {query: dict(row) for query, row in self.check_rows(rows).items()})
 
@@ -140,11 +136,11 @@ class Table(Picklable):
 
     def keys(self) -> Any:
         """Return the query ids."""
-        return self._order_queries().keys()
+        return dict.fromkeys(self._list_queries()).keys()
 
     def get_query_ids(self) -> list[str]:
         """Return the query ids as a list."""
-        return list(self._order_queries())
+        return self._list_queries()
 
     def get_doc_ids_and_scores(self) -> list[dict[str, Any]]:
         """Return {document: number} of each query, largest number first."""
@@ -152,7 +148,7 @@ class Table(Picklable):
 
     def add_score(self, q_id: str, doc_id: str, score: Any) -> None:
         """Set the number of one document of a query."""
-        self._order_documents()
+        self._rows = self.to_dict()
         self.sorted = False
         self._rows.setdefault(q_id, {})[doc_id] = self._read_number(score)
         self._clear_caches()
@@ -182,10 +178,8 @@ class Table(Picklable):
 
     def sort(self) -> None:
         """Order the queries by id, and the documents of each query by falling number."""
-        if self._is_shared or not self.sorted:
-            self._replace(self._rows)
         self.sorted = True
-        self._order_documents()
+        self._replace(self.to_dict())
 
     def to_typed_list(self) -> list[Array]:
         """Return the queries as arrays, which `evaluate` and the functions of `metrics` take."""
@@ -199,7 +193,7 @@ class Table(Picklable):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return the numbers as {query: {document: number}}, largest number first."""
-        return {query: self[query] for query in self._order_queries()}
+        return {query: self[query] for query in self._list_queries()}
 
     def to_dataframe(self) -> Any:
         """Return a pandas DataFrame with the columns q_id, doc_id and score."""
@@ -212,7 +206,7 @@ class Table(Picklable):
 
     def __getitem__(self, q_id: str) -> dict[str, Any]:
         row = self._rows[q_id]
-        return order_by_number(row) if self.sorted and not self._has_ordered_documents else dict(row)
+        return order_by_number(row) if self.sorted else dict(row)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -232,7 +226,6 @@ class Table(Picklable):
     def _replace(self, rows: dict[str, dict[str, Any]]) -> None:
         """Take new rows, in any order."""
         self._rows = rows
-        self._has_ordered_queries = self._has_ordered_documents = False
         self._clear_caches()
 
     def _clear_caches(self) -> None:
@@ -240,39 +233,26 @@ class Table(Picklable):
 
     def _share(self) -> dict[str, dict[str, Any]]:
         """Return the dicts themselves, for users who read or change them."""
-        self._order_documents()
+        if not self._is_shared:  # a user keeps the dicts that are shared
+            self._rows = self.to_dict()
+            self._is_shared = True
         self._clear_caches()
-        self._is_shared = True
         return self._rows
 
     def _ready_rows(self) -> dict[str, dict[str, Any]]:
         """Return the rows with queries ordered by id, for an evaluation. Sort the table if it is not sorted."""
-        if not self.sorted:
-            self._replace(self._rows)
-            self.sorted = True
+        self.sorted = True
         if self._is_shared:  # a user may have changed anything since the last evaluation
             self.check_rows(self._rows)
-            self._has_ordered_queries = False
             self._clear_caches()
-        return self._order_queries()
-
-    def _order_queries(self) -> dict[str, dict[str, Any]]:
-        """Order the queries by id, unless the user sees them unsorted, and return the rows."""
-        if self.sorted and not self._has_ordered_queries:
-            queries = sorted(self._rows)
-            if queries != list(self._rows):
-                self._rows = {query: self._rows[query] for query in queries}
-                self._clear_caches()
-            self._has_ordered_queries = True
+        queries = self._list_queries()
+        if queries != list(self._rows):
+            self._replace({query: self._rows[query] for query in queries})
         return self._rows
 
-    def _order_documents(self) -> None:
-        """Order queries and documents, unless the user sees them unsorted."""
-        self._order_queries()
-        if self.sorted and not self._has_ordered_documents:
-            self._rows = {query: order_by_number(row) for query, row in self._rows.items()}
-            self._has_ordered_documents = True
-            self._clear_caches()
+    def _list_queries(self) -> list[str]:
+        """Return the queries as the user sees them: by id, unless some were added since the last evaluation."""
+        return sorted(self._rows) if self.sorted else list(self._rows)
 
     @classmethod
     def _read_number(cls, number: Any) -> Any:
@@ -349,7 +329,7 @@ class Qrels(Table):
     def save(self, path: Any = "qrels.json", kind: RanxQrelsKind | None = None) -> None:
         """Write the judgments to a file. If an error occurs, an older file is kept as it is."""
         file_kind = get_file_kind(path, kind, self.kinds)
-        save_rows(self._list_numbers(), path, file_kind, list_qrels_lines)
+        save_rows(self._list_numbers(), path, file_kind, ReadQrels)
 
     def prepared(self) -> DictQrels:
         """Return the judgments in the form that evaluations use. The result is cached."""
@@ -426,7 +406,7 @@ class Run(Table):
         """Write the run to a file, and sort it. If an error occurs, an older file is kept as it is."""
         file_kind = get_file_kind(path, kind, self.kinds)
         self.sort()
-        save_rows(self._list_numbers(), path, file_kind, partial(list_run_lines, name=self.name))
+        save_rows(self._list_numbers(), path, file_kind, ReadRun, str(self.name))
 
     def judged(self, qrels: Qrels, marks_unjudged: bool = False) -> Judged:
         """Return the documents with their labels. The result is cached for the last judgments."""
@@ -536,14 +516,20 @@ def encode_lz4(rows: Rows) -> bytes:
     return content
 
 
-def save_rows(rows: Rows, path: Any, kind: str, list_lines: Callable[[Rows], Iterator[str]]) -> None:
-    """Write rows in the format `kind`, in TREC's by `list_lines`. If an error occurs, an older file stays."""
+def save_rows(
+    rows: Rows, path: Any, kind: str, table: type[ReadQrels] | type[ReadRun], name: str = DEFAULT_TAG
+) -> None:
+    """Write rows in the format `kind`, in TREC's as a table. A run without a name has the name None, as in ranx."""
+
+    def encode_trec() -> bytes:
+        return b"".join(WRITERS["trec"](table.from_dict(rows), name))
+
     encoders: dict[str, Callable[[], bytes]] = {
         "json": lambda: encode_json(rows),
         "lz4": lambda: encode_lz4(rows),
         "parquet": lambda: encode_parquet(rows),
-        "trec": lambda: "".join(list_lines(rows)).encode(),
-        "gz": lambda: gzip.compress("".join(list_lines(rows)).encode(), mtime=0),
+        "trec": encode_trec,
+        "gz": lambda: gzip.compress(encode_trec(), mtime=0),
     }
     write_whole(path, [encoders[kind]()])
 
@@ -570,30 +556,3 @@ def make_frame(rows: Rows) -> Any:
     pandas = optional_import("pandas", "a pandas frame", "pandas")
     flat = [(query, document, number) for query, row in rows.items() for document, number in row.items()]
     return pandas.DataFrame(flat, columns=["q_id", "doc_id", "score"])
-
-
-def list_qrels_lines(rows: Rows) -> Iterator[str]:
-    """Yield lines "query 0 document label"."""
-    for query, row in rows.items():
-        check_field("a query id", query)
-        for document, label in row.items():
-            yield f"{query} 0 {check_field('a document id', document)} {label}\n"
-
-
-def list_run_lines(rows: Rows, name: str | None) -> Iterator[str]:
-    """Yield lines "query Q0 document rank score name". A run without a name has the name None, as in ranx."""
-    tag = check_field("`name`", str(name))
-    for query, row in rows.items():
-        check_field("a query id", query)
-        for rank, (document, score) in enumerate(row.items(), 1):
-            yield f"{query} Q0 {check_field('a document id', document)} {rank} {score} {tag}\n"
-
-
-def check_field(what: str, text: str) -> str:
-    """Return a text that a field of TREC's format can hold. Raise InvalidInputError for others."""
-    if not text or UNWRITABLE.search(text):
-        raise InvalidInputError(
-            f"{what} must have no blanks in TREC's format, but is {shorten(text)}. "
-            "Change it, or save as 'json' or 'parquet'."
-        )
-    return text

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
-from fastndcg.compat.ranx.metric_names import CONVENTION, parse_metric
+from fastndcg.compat.ranx.evaluation import CONVENTION, parse_metric
 from fastndcg.errors import InvalidTypeError, UnknownFusionError, shorten, suggest_name
 from fastndcg.evaluation import Evaluator
 from fastndcg.fusion.catalog import FUSION_METHODS
@@ -45,6 +44,14 @@ OPTIONAL = {"rrf": ("k",), "logn_isr": ("sigma",)}
 HEADINGS = {
     "logn_isr": "Sigma", "gmnz": "Gamma", "probfuse": "# Segments", "rbc": "phi", "rrf": "k", "slidefuse": "w",
 }  # fmt: skip
+GRIDS: dict[str, tuple[str, float, float, float]] = {  # parameter, lowest and highest value, step
+    "gmnz": ("gamma", 0.01, 1.0, 0.01),
+    "logn_isr": ("sigma", 0.01, 1.0, 0.01),
+    "rbc": ("phi", 0.01, 1.0, 0.01),
+    "rrf": ("k", 10, 100, 10),
+    "probfuse": ("n_segments", 1, 100, 1),
+    "slidefuse": ("w", 1, 100, 1),
+}
 ONE = 1e-9  # how far the sum of a grid point may be from 1
 
 
@@ -188,8 +195,7 @@ def optimize_fusion(
     return best, report
 
 
-@dataclass(repr=False, eq=False)
-class OptimizationReport:
+class OptimizationReport(NamedTuple):
     """
     The value of each point of a grid. See `ranx.data_structures.OptimizationReport`.
 
@@ -312,39 +318,14 @@ def _list_points(method: str, n_runs: int, choices: Mapping[str, Any]) -> list[t
         return [(str(point), {"weights": point}) for point in points]
     if method not in GRIDS:
         raise UnknownFusionError(f"{shorten(method)} does not support optimization. Take one of {', '.join(GRIDS)}")
-    name, list_values = GRIDS[method]
-    return [(str(value), {name: value}) for value in list_values(choices)]
-
-
-def _make_fractions(name: str) -> Callable[[Mapping[str, Any]], list[float]]:
-    """Return a function that lists a parameter's values from 0.01 to 1."""
-
-    def list_values(choices: Mapping[str, Any]) -> list[float]:
-        step = choices.get("step", 0.01)
-        highest = choices.get(f"max_{name}", 1.0)
+    name, lowest, highest, usual_step = GRIDS[method]
+    step = choices.get("step", usual_step)
+    first = choices.get(f"min_{name}", lowest)
+    last = choices.get(f"max_{name}", highest)
+    if isinstance(highest, int):
+        numbers: list[float] = list(range(first, last + 1, step))
+    else:
         n_digits = str(step)[::-1].find(".")
-        values = np.arange(choices.get(f"min_{name}", 0.01), highest + step, step)
-        return [float(round(value, n_digits)) for value in values if round(value, n_digits) <= highest]
-
-    return list_values
-
-
-def _make_numbers(name: str, least: int) -> Callable[[Mapping[str, Any]], list[float]]:
-    """Return a function that lists a parameter's whole values up to 100."""
-
-    def list_values(choices: Mapping[str, Any]) -> list[float]:
-        usual_step = 10 if name == "k" else 1
-        stop = choices.get(f"max_{name}", 100) + 1
-        return list(range(choices.get(f"min_{name}", least), stop, choices.get("step", usual_step)))
-
-    return list_values
-
-
-GRIDS = {
-    "gmnz": ("gamma", _make_fractions("gamma")),
-    "logn_isr": ("sigma", _make_fractions("sigma")),
-    "rbc": ("phi", _make_fractions("phi")),
-    "rrf": ("k", _make_numbers("k", 10)),
-    "probfuse": ("n_segments", _make_numbers("n_segments", 1)),
-    "slidefuse": ("w", _make_numbers("w", 1)),
-}
+        rounded = (float(round(value, n_digits)) for value in np.arange(first, last + step, step))
+        numbers = [value for value in rounded if value <= last]
+    return [(str(value), {name: value}) for value in numbers]

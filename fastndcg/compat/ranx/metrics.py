@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.compat.ranx.evaluation import evaluate_arrays, rank, read_pairs
-from fastndcg.compat.ranx.metric_names import make_metric, make_rbp
+from fastndcg.compat.ranx.evaluation import evaluate_arrays, make_metric, make_rbp, rank, read_pairs
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 
