@@ -12,7 +12,7 @@ import numpy as np
 
 from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth
 from fastndcg.engine import run as engine
-from fastndcg.engine.judged_shares import measure_judged
+from fastndcg.engine.judged_shares import plan_judged
 from fastndcg.engine.plan import Plan, make_plan
 from fastndcg.engine.run import EvaluationOutput, EvaluatorCache
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
@@ -48,7 +48,7 @@ from fastndcg.partitions import run as run_partitions
 from fastndcg.rankings.known_ranks import CountedRankings
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
-from fastndcg.results.results import Results
+from fastndcg.results.results import Results, Shares
 from fastndcg.runtime.pickling import Picklable
 from fastndcg.runtime.progress import without_progress
 from fastndcg.runtime.threads import check_threads
@@ -503,18 +503,19 @@ def evaluate_prepared(
         joined.rankings, request.metrics, convention, denominators=denominators, undefined=joined.unjudged_queries,
         threads=options.threads, cache=cache, out=None if denominators else out,
     )  # fmt: skip
-    results = make_results(output, request, joined)
+    judged: Shares = {}
     if joined.has_unjudged:
-        results.judged = measure_judged(
-            joined.rankings, request.metrics, convention, undefined=joined.unjudged_queries, threads=options.threads
-        )
+        judged = plan_judged(joined.rankings, request.metrics, convention, joined.unjudged_queries, options.threads)
+    results = make_results(output, request, joined, judged)
     if denominators and out is not None:
         out[:] = results.values.T
         results.values = out.T
     return results
 
 
-def make_results(output: EvaluationOutput, request: Request, joined: Joined | None = None) -> Results:
+def make_results(
+    output: EvaluationOutput, request: Request, joined: Joined | None = None, judged: Shares | None = None
+) -> Results:
     """Return the values of an engine as results. `joined` is None for rankings that were never in memory at once."""
     n_metrics = len(request.metrics)
     if joined is None:
@@ -526,7 +527,7 @@ def make_results(output: EvaluationOutput, request: Request, joined: Joined | No
     results = Results(
         output.values[:, :n_metrics] if request.denominators else output.values, request.metrics, query_ids,
         request.convention, n_tied=output.n_tied, n_missing_in_run=counts[0], n_missing_in_qrels=counts[1],
-        notes=notes, judged=None if joined is None else {},
+        notes=notes, judged=judged,
     )  # fmt: skip
     if request.denominators:
         put_weights(results, output.values, request)

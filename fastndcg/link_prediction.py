@@ -17,7 +17,7 @@ import numpy as np
 
 from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
 from fastndcg.engine.apply import apply_convention
-from fastndcg.engine.judged_shares import measure_judged
+from fastndcg.engine.judged_shares import plan_judged
 from fastndcg.engine.plan import LOWEST_RELEVANT, find_gains, find_rel, find_undefined_policy
 from fastndcg.engine.relevant_ranks import rank_relevant
 from fastndcg.engine.run import run
@@ -39,7 +39,7 @@ from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.score_rows import ScoreRowRankings
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.results.pairs import PairResults, check_pairs
-from fastndcg.results.results import Results
+from fastndcg.results.results import Results, Shares
 from fastndcg.runtime.progress import track, without_progress
 from fastndcg.runtime.threads import check_threads, run_all
 
@@ -124,7 +124,7 @@ def _evaluate(truth: Any, predictions: Any, request: Request, options: Options, 
     find_common_rel(request.metrics, own_convention)  # raises before a model scores anything
     task = PairTask(request, own_convention, rows, competitors)
     joined = join_system(prepared, predictions, request, options.without_cuts())
-    judged: dict[str, float] | None = None
+    judged: Shares | None = None
     if isinstance(joined, RankingPartitions):
         output = run_partitions(joined, task, options.threads)
         query_ids, counts, notes = joined.query_ids, (0, 0), tuple(joined.notes())
@@ -135,10 +135,9 @@ def _evaluate(truth: Any, predictions: Any, request: Request, options: Options, 
         notes = note_confused(whole.rankings) + whole.notes
         judged = {}
         if whole.has_unjudged:
-            judged = measure_judged(
-                whole.rankings, request.metrics, own_convention, undefined=whole.unjudged_queries,
-                threads=options.threads,
-            )  # fmt: skip
+            judged = plan_judged(
+                whole.rankings, request.metrics, own_convention, whole.unjudged_queries, options.threads
+            )
     common: Any = {
         "n_tied": output.n_tied,
         "n_missing_in_run": counts[0],

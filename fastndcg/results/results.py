@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from fastndcg.statistics.table import Table
 
 
+Shares = Mapping[str, float] | Callable[[], Mapping[str, float]]  # of judged documents, or what measures them
+
+
 class MeanTable(Picklable, Printable):
     """
     Base class of `Results` and `Summary`: the means of metrics in a printed table, and counts of queries.
@@ -51,7 +54,11 @@ class MeanTable(Picklable, Printable):
     n_missing_in_qrels: int
     n_missing_in_run: int
     n_tied: int
-    judged: Mapping[str, float] | None = None
+
+    @property
+    def judged(self) -> Mapping[str, float] | None:
+        """None: the share of judged documents was not measured."""
+        return None
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -172,10 +179,8 @@ class Results(MeanTable):
         What a random order gives, for aggregates that are adjusted for chance. None: no metric needs it.
     provenance : Provenance, optional
         Where results from a file come from. None: they were computed here.
-    judged : dict of str to float, optional
-        The mean of Judged at each cutoff of the metrics, such as ``{"Judged@10": 0.9}``: the share of the first k
-        documents that have a judgment. Empty if all ranked documents have one. None if that was not measured, as in
-        streams, and for items that are recommended to users.
+    judged : dict of str to float, or function that returns one, optional
+        See the attribute.
 
     Examples
     --------
@@ -190,7 +195,7 @@ class Results(MeanTable):
     """
 
     _index: ClassVar[str | None] = "query"
-    __slots__ = ("_query_ids", "chance_values", "judged", "provenance", "value_weights", "values")
+    __slots__ = ("_judged", "_query_ids", "chance_values", "provenance", "value_weights", "values")
 
     def __init__(
         self,
@@ -206,7 +211,7 @@ class Results(MeanTable):
         notes: tuple[str, ...] = (),
         chance_values: Array | None = None,
         provenance: Provenance | None = None,
-        judged: Mapping[str, float] | None = None,
+        judged: Shares | None = None,
     ) -> None:
         self.metrics = metrics
         self.convention = convention
@@ -219,7 +224,24 @@ class Results(MeanTable):
         self.value_weights = value_weights
         self.chance_values = chance_values
         self.provenance = provenance
-        self.judged = None if judged is None else dict(judged)
+        self._judged = judged
+
+    @property
+    def judged(self) -> Mapping[str, float] | None:
+        """
+        The mean of Judged at each cutoff of the metrics, such as ``{"Judged@10": 0.9}``.
+
+        It is the share of the first k documents that have a judgment. Empty if all ranked documents have one. None if
+        that was not measured, as in streams, and for items that are recommended to users.
+        """
+        if callable(self._judged):
+            self._judged = self._judged()
+        return self._judged
+
+    def __getstate__(self) -> Any:
+        """Return what copies keep: the share of judged documents, not the rankings that it is measured on."""
+        self._judged = self.judged
+        return super().__getstate__()
 
     @property
     def query_ids(self) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastndcg.choices import ConventionName, FusedDuplicateChoice
 from fastndcg.engine import run as engine
-from fastndcg.engine.judged_shares import measure_judged
+from fastndcg.engine.judged_shares import plan_judged
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.fuse import make_run
@@ -42,7 +42,7 @@ from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.exact_sum import mean
-from fastndcg.results.results import Results
+from fastndcg.results.results import Results, Shares
 from fastndcg.runtime.progress import use_progress
 from fastndcg.runtime.threads import check_threads
 
@@ -297,12 +297,9 @@ def _evaluate_run(inputs: TuningInputs, run: Run) -> Results:
     output = engine.run(
         joined.rankings, (options.metric,), convention, undefined=joined.unjudged_queries, threads=options.n_threads
     )
-    judged: dict[str, float] = {}
+    judged: Shares = {}
     if joined.has_unjudged:
-        judged = measure_judged(
-            joined.rankings, (options.metric,), convention, undefined=joined.unjudged_queries,
-            threads=options.n_threads,
-        )  # fmt: skip
+        judged = plan_judged(joined.rankings, (options.metric,), convention, joined.unjudged_queries, options.n_threads)
     return Results(
         output.values, (options.metric,), joined.rankings.query_ids, options.convention, n_tied=output.n_tied,
         n_missing_in_run=joined.n_missing_in_run, n_missing_in_qrels=joined.n_missing_in_qrels,
