@@ -16,7 +16,7 @@ from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 
-MAX_KEPT_DOCUMENTS = 1 << 16  # rankings that results keep until the share is asked for: 1 MB, half of a call's time
+MAX_KEPT_DOCUMENTS = 1 << 16  # results keep so many until the share is printed: 1 MB, a third of a small call
 
 
 def plan_judged(
