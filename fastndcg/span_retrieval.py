@@ -43,10 +43,11 @@ def evaluate_spans(
 
     Parameters
     ----------
-    gold : dict, frame or records
+    gold : dict, frame, records or path
         The text that answers each query: ``{query: [(document, start, end), …]}``, or columns of queries, documents,
-        starts and ends. A fourth field, or a column `weight`, is the weight of each character for span_ndcg, above 0.
-    chunks : dict, frame or records
+        starts and ends. A fourth field, or a column `weight`, is the weight of each character for span_ndcg, above 0. A
+        file holds such a dict or records as JSON, or a table as CSV, Parquet or Arrow.
+    chunks : dict, frame, records or path
         The retrieved chunks in the same forms. Those of a dict are in rank order. A frame has ranks, scores that
         differ, or rows in rank order.
     metrics : str, Metric, or iterable of them

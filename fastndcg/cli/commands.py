@@ -133,6 +133,25 @@ document, ranked among the documents that are not relevant.
         },
         "embeddings and threads", EMBEDDINGS | THREADS,
     ),
+    "spans": Command(
+        "evaluate:run_spans", "GOLD CHUNKS", "compute how much of the gold text retrieved chunks cover",
+        """\
+Compute how much of the gold text of each query the retrieved chunks cover. Each row of both files has a query, a
+document, the first character, and the one after the last.
+""",
+        """\
+  fastndcg spans gold.json chunks.json
+  fastndcg spans gold.csv chunks.csv -m span_recall@5,span_ndcg@5 --per-query
+  fastndcg spans gold.csv chunks.parquet --columns document=file,start=from --overlap counted
+""",
+        {
+            "": "gold, chunks",
+            "what is computed": "metrics (spans), overlap, threads",
+            "how files are read": "columns (spans)",
+            "output": "format, json, output, per-query",
+        },
+        inputs="gold chunks",
+    ),
     "compare": Command(
         "compare:run_compare", "QRELS RUN RUN [RUN ...]",
         "compare runs with a baseline: differences, intervals, tests, a report",

@@ -1,4 +1,4 @@
-"""``fastndcg evaluate`` and ``evaluate-pairs``: the metrics of runs, computed from judgments."""
+"""``fastndcg evaluate``, ``evaluate-pairs`` and ``spans``: the metrics of runs, computed from judgments."""
 
 from __future__ import annotations
 
@@ -256,3 +256,16 @@ def run_pairs(arguments: argparse.Namespace) -> None:
             )  # fmt: skip
             reports.append(formats.Report(name, result))
     output.write(formats.FORMATS[arguments.format](reports, arguments.per_query), arguments.output)
+
+
+def run_spans(arguments: argparse.Namespace) -> None:
+    """Evaluate chunks by the gold text that they cover, and write the results."""
+    metrics = parse_metrics(arguments.metrics or options.SPAN_METRICS, "evaluate_spans")
+    from fastndcg.span_retrieval import evaluate_spans  # imports numpy, which --help and the checks do without
+
+    result = evaluate_spans(
+        arguments.gold, arguments.chunks, metrics, overlap=arguments.overlap, columns=arguments.columns.predictions,
+        threads=arguments.threads,
+    )  # fmt: skip
+    report = formats.Report(Path(arguments.chunks).name, result)
+    output.write(formats.FORMATS[arguments.format]([report], arguments.per_query), arguments.output)

@@ -13,6 +13,7 @@ from fastndcg.errors import InvalidInputError, shorten
 DEFAULT_METRICS = "ndcg@10,map,mrr,p@5,recall@10"
 PAIR_METRICS = "mean_rank,mrr,hits_at@1,hits_at@10"
 AGREEMENT_METRICS = "tau_b,tau_ap,rbo"
+SPAN_METRICS = "span_recall@5,span_precision@5,span_iou@5,span_ndcg@5"
 QRELS = "relevance judgments, one per line: query iteration document label"
 RUN = "a ranking, one document per line: query Q0 document rank score tag"
 EMBEDDINGS = "or vectors: USERS.npy,ITEMS.npy or MODEL.safetensors"
@@ -102,6 +103,8 @@ OPTIONS = {
     "qrels": _option("qrels", "QRELS", QRELS),
     "qrels (none)": _option("qrels", "QRELS", QRELS, nargs="?"),
     "qrels (table)": _option("qrels", "TABLE|QRELS", "published means as CSV, or relevance judgments"),
+    "gold": _option("gold", "GOLD", "the text that answers each query: JSON, CSV, Parquet or Arrow"),
+    "chunks": _option("chunks", "CHUNKS", "the retrieved chunks in rank order, or with ranks or scores"),
     "run": _option("runs", "RUN", f"{RUN}, {EMBEDDINGS}", nargs=1),
     "runs": _option("runs", "RUN", f"{RUN}, {EMBEDDINGS}", nargs="+"),
     "runs (none)": _option("runs", "RUN", f"{RUN}, {EMBEDDINGS}", nargs="*"),
@@ -121,6 +124,7 @@ OPTIONS = {
     "metrics (compared)": _metrics(", such as 'ndcg@10,P(rel=2)@5'", DEFAULT_METRICS),
     "metrics (pairs)": _metrics(", such as 'mrr,hits_at@10'", PAIR_METRICS),
     "metrics (agreement)": _metrics(", such as 'tau_b,rbo(p=0.9)@100'", AGREEMENT_METRICS),
+    "metrics (spans)": _metrics(", such as 'span_recall@5,span_iou@5'", SPAN_METRICS),
     "metrics (gate)": _metrics("", f"those of a saved baseline, else {DEFAULT_METRICS}"),
     "metric (one)": _metric("one metric"),
     "metric (tuned)": _metric("the metric to improve"),
@@ -145,6 +149,9 @@ OPTIONS = {
         "such as 500MB (default: 2GiB), or for scores of embeddings (default: 64MiB)"),
     # how files are read
     "columns": _columns("'query=member,label=stars'", "; 'qrels.ROLE=NAME' and 'run.ROLE=NAME' are of one side"),
+    "columns (spans)": _option("--columns", "ROLE=NAME,…", "names of columns, such as 'document=file,start=from'; "
+        "roles are query, document, start, end, weight, rank and score (default: usual names)", action="append"),
+    "overlap": _first("--overlap", choices.SpanOverlap, "how characters of several chunks count: once, or each time"),
     "columns (runs)": _columns("'query=member,score=model'"),
     "qrels-format": _option("--qrels-format", "NAME", "the format of QRELS if it cannot be detected, such as "
         "'trec_diversity' (query subtopic document label)"),

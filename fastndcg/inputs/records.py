@@ -259,8 +259,13 @@ class ParsedValues(NamedTuple):
 
 
 def read_json(file: File, request: FileRequest, *, are_lines: bool | None = None) -> Any:
+    """Read {query: {document: value}}, {query: ids} or records: one value, or one on each line."""
+    return _convert(request, parse_json(file, describe_remedy(request.kind.what), are_lines), file.name)
+
+
+def parse_json(file: File, remedy: tuple[Any, ...], are_lines: bool | None = None) -> ParsedValues:
     """
-    Read {query: {document: value}}, {query: ids} or records: one value, or one on each line.
+    Parse one value, or one on each line. `remedy` says what to do about a file that is no JSON.
 
     By default, several lines of which the first is a value by itself are JSON Lines.
     """
@@ -274,8 +279,8 @@ def read_json(file: File, request: FileRequest, *, are_lines: bool | None = None
         lines = _number_lines(content)
     for number, line in lines if are_lines else ((1, content),):
         parsed.lines.append(number)
-        parsed.values.append(_parse_value(line, file.name, number, request.kind.what))
-    return _convert(request, parsed, file.name)
+        parsed.values.append(_parse_value(line, file.name, number, remedy))
+    return parsed
 
 
 def _is_json(line: bytes) -> bool:
@@ -297,16 +302,16 @@ def _number_lines(content: bytes) -> Iterator[tuple[int, bytes]]:
         yield number, line.group()
 
 
-def _parse_value(content: bytes, name: str, line: int, what: str) -> Any:
+def _parse_value(content: bytes, name: str, line: int, remedy: tuple[Any, ...]) -> Any:
     """Parse the value that begins in a line of a file."""
     try:
         return json.loads(content, object_pairs_hook=_refuse_repeated_keys)
     except json.JSONDecodeError as error:
-        raise _make_json_error(name, line + error.lineno - 1, error.msg, what) from None
+        raise _make_json_error(name, line + error.lineno - 1, error.msg, remedy) from None
     except UnicodeDecodeError as error:
-        raise _make_json_error(name, line + content.count(b"\n", 0, error.start), str(error), what) from None
+        raise _make_json_error(name, line + content.count(b"\n", 0, error.start), str(error), remedy) from None
     except RecursionError as error:
-        raise _make_json_error(name, line, str(error), what) from None
+        raise _make_json_error(name, line, str(error), remedy) from None
     except _RepeatedKey as error:  # of which only the object's end is known
         raise InvalidInputError(f"{name}, line {line}: {error}. Keep one of them") from None
     except ValueError:
@@ -314,8 +319,8 @@ def _parse_value(content: bytes, name: str, line: int, what: str) -> Any:
         raise InvalidInputError(f"{name}, line {line}: must hold numbers, but {problem}. Write fewer") from None
 
 
-def _make_json_error(name: str, line: int, problem: str, what: str) -> InvalidInputError:
-    return InvalidInputError(f"{name}, line {line}: must be JSON, but is not: {problem}. ", *describe_remedy(what))
+def _make_json_error(name: str, line: int, problem: str, remedy: tuple[Any, ...]) -> InvalidInputError:
+    return InvalidInputError(f"{name}, line {line}: must be JSON, but is not: {problem}. ", *remedy)
 
 
 class _RepeatedKey(ValueError):

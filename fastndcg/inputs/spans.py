@@ -1,29 +1,39 @@
-"""Spans of text by query and document: gold text, and the chunks of a ranking, from dicts, frames and records."""
+"""Spans of text by query and document: gold text, and the chunks of a ranking, from dicts, frames, records, files."""
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.arrow_files import ARROW_MAGIC, PARQUET_MAGIC, open_dataset
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.dicts import snapshot
+from fastndcg.inputs.files import File, spell_path
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, group, make_comparable
 from fastndcg.inputs.join import find_ids
 from fastndcg.inputs.messages import are_columns
+from fastndcg.inputs.records import parse_json
+from fastndcg.inputs.table_sources import convert_arrow_errors
 from fastndcg.rankings.validation import Array, read_only
+from fastndcg.runtime.optional_packages import optional_import
 
 HIGHEST_END = 2**31 - 1  # of a span, so that a document and a place fit 62 bits
 FORM = "{query: [(document, start, end), …]}, a frame or records with columns query, document, start and end"
 SIDES = ("gold", "chunks")
+FILE_FORM = "Give JSON of {query: [[document, start, end], …]} or records, CSV with a header, Parquet or Arrow"
+DELIMITERS = ",\t;"
 
 
 class Spans(NamedTuple):
-    """Spans in rows: the query, the document, the first character and the one after the last."""
+    """Spans in rows: the query, the document, the first character and the one after the last, from `place`."""
 
+    place: str
     queries: IdColumn
     documents: IdColumn
     starts: Array
@@ -61,8 +71,8 @@ def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
     in_chunks = find_ids(names, others, "queries", SIDES)
     if len(names) and len(others) and (in_chunks < 0).all():
         raise InvalidInputError(
-            f"`gold` and `chunks` must have queries in common, but gold has {shorten(names.name(0))} and chunks have "
-            f"{shorten(others.name(0))}. Write ids alike"
+            f"{wanted.place} and {found.place} must have queries in common, but gold has {shorten(names.name(0))} and "
+            f"chunks have {shorten(others.name(0))}. Write ids alike"
         )
     in_gold = np.full(len(others), -1)
     in_gold[in_chunks[in_chunks >= 0]] = np.flatnonzero(in_chunks >= 0)
@@ -117,7 +127,7 @@ def unite(gold: Spans, queries: Array, documents: Array) -> UnitedSpans:
     if differs.any():
         row = int(np.argmax(differs))
         raise InvalidInputError(
-            "`gold` must not have spans of different weights that overlap, but characters "
+            f"{gold.place} must not have spans of different weights that overlap, but characters "
             f"{starts[row]} to {ends[row]} of document {shorten(gold.documents.name(int(order[row])))} have weight "
             f"{weights[row]:g} and {weights_of_firsts[row]:g}. Cut them"
         )
@@ -135,7 +145,7 @@ def refuse_ties(chunks: Spans, queries: Array, rows: Array) -> None:
     if same.any():
         row = int(rows[int(np.argmax(same))])
         raise InvalidInputError(
-            f"`chunks` must have different ranks or scores in a query, but two of query "
+            f"{chunks.place} must have different ranks or scores in a query, but two of query "
             f"{shorten(chunks.queries.name(row))} have {abs(chunks.order[row]):g}. Give ranks, or rows in rank order "
             "without scores"
         )
@@ -143,22 +153,54 @@ def refuse_ties(chunks: Spans, queries: Array, rows: Array) -> None:
 
 def read_spans(value: Any, name: str, columns: Any) -> Spans:
     """Read the spans of one side."""
+    place = f"`{name}`"
+    if isinstance(value, str | os.PathLike):
+        with File(value) as file:
+            place, value = file.name, _read_file(file, columns)
     if isinstance(value, Mapping) and not are_columns(value):
-        return _read_dict(value, name)
+        return _read_dict(value, name, place)
     if isinstance(value, list | tuple):
-        value = _list_columns(value, name)
-    frame = SpanFrame(value, ColumnNames.of(columns), name)
+        value = _list_columns(value, place)
+    frame = SpanFrame(value, ColumnNames.of(columns), place.strip("`"))
     order = None
     if name == "chunks":
         role = next((role for role in ("rank", "score") if frame.has(role)), None)
         order = None if role is None else frame.read_numbers(role) * (1.0 if role == "rank" else -1.0)
         if order is not None and np.isnan(order).any():
             raise InvalidInputError(
-                f"`chunks` must have no NaN as {role}, but row {int(np.argmax(np.isnan(order)))} has"
+                f"{place} must have no NaN as {role}, but row {int(np.argmax(np.isnan(order)))} has"
             )
     weights = frame.read_numbers("weight") if name == "gold" and frame.has("weight") else None
     bounds = (frame.read_numbers("start"), frame.read_numbers("end"))
-    return _check(name, Spans(frame.read_ids("query"), frame.read_ids("document"), *bounds, weights, order))
+    return _check(Spans(place, frame.read_ids("query"), frame.read_ids("document"), *bounds, weights, order))
+
+
+def _read_file(file: File, columns: Any) -> Any:
+    """Return what a file holds: a dict or records of JSON, or a table."""
+    if file.first_line.startswith((b"{", b"[")):
+        values = parse_json(file, (FILE_FORM,)).values
+        return values[0] if len(values) == 1 and not _is_record(values[0]) else values
+    with convert_arrow_errors(file.name, "spans", FILE_FORM):
+        if file.is_folder or file.head.startswith(PARQUET_MAGIC):
+            return open_dataset(spell_path(file.path)).to_table()
+        if file.head.startswith(ARROW_MAGIC):
+            return optional_import("pyarrow.feather", "reading Arrow files", "arrow").read_table(
+                io.BytesIO(file.read())
+            )
+        csv = optional_import("pyarrow.csv", "reading CSV", "arrow")
+        content, header = file.read(), file.first_line
+        delimiter = next((one for one in DELIMITERS if one.encode() in header), ",")
+        division = csv.ParseOptions(delimiter=delimiter)
+        names = csv.read_csv(io.BytesIO(header + b"\n"), parse_options=division)
+        candidates = SpanFrame(names, ColumnNames.of(columns), file.name).candidates
+        ids = [name for role in ("query", "document") for name in candidates[role]]
+        texts = csv.ConvertOptions(column_types=dict.fromkeys(ids, "string"))  # 007 stays 007
+        return csv.read_csv(io.BytesIO(content), parse_options=division, convert_options=texts)
+
+
+def _is_record(value: Any) -> bool:
+    """Return True for an object of one span, not of queries or of columns."""
+    return isinstance(value, dict) and are_columns(value) and not any(isinstance(one, list) for one in value.values())
 
 
 class SpanFrame(Frame):
@@ -168,42 +210,44 @@ class SpanFrame(Frame):
         return ["query", "document", "start", "end", "weight", "rank", "score"]
 
 
-def _list_columns(rows: Any, name: str) -> dict[str, list[Any]]:
+def _list_columns(rows: Any, place: str) -> dict[str, list[Any]]:
     """Return the columns of records."""
     if not rows or not all(isinstance(row, Mapping) and row.keys() == rows[0].keys() for row in rows):
-        raise InvalidTypeError(f"`{name}` must be {FORM}, but is {shorten(rows)}")
+        raise InvalidTypeError(f"{place} must be {FORM}, but is {shorten(rows)}")
     return {key: [row[key] for row in rows] for key in rows[0]}
 
 
-def _read_dict(rows: Mapping[Any, Any], name: str) -> Spans:
+def _read_dict(rows: Mapping[Any, Any], name: str, place: str) -> Spans:
     """Read {query: [(document, start, end), …]}. Gold spans may have a weight, too."""
     lengths = (3, 4) if name == "gold" else (3,)
     flat: list[tuple[Any, ...]] = []
     for query, spans in snapshot(rows, name).items():
         if not isinstance(spans, list | tuple):
-            raise InvalidTypeError(f"`{name}` must be {FORM}, but query {shorten(query)} maps to {shorten(spans)}")
+            raise InvalidTypeError(f"{place} must be {FORM}, but query {shorten(query)} maps to {shorten(spans)}")
         for span in spans:
             if not isinstance(span, list | tuple) or len(span) not in lengths:
-                raise InvalidTypeError(f"`{name}` must be {FORM}, but query {shorten(query)} has {shorten(span)}")
+                raise InvalidTypeError(f"{place} must be {FORM}, but query {shorten(query)} has {shorten(span)}")
             flat.append((query, *span, *(1,) * (4 - len(span))))
     fields = list(zip(*flat, strict=True)) or [()] * 5
     numbers = [np.array(field) if field else np.zeros(0) for field in fields[2:]]
     queries = IdColumn.of(list(fields[0]), f"ids of queries in {name}")
     documents = IdColumn.of(list(fields[1]), f"ids of documents in {name}")
-    return _check(name, Spans(queries, documents, numbers[0], numbers[1], numbers[2] if name == "gold" else None, None))
+    weights = numbers[2] if name == "gold" else None
+    return _check(Spans(place, queries, documents, numbers[0], numbers[1], weights, None))
 
 
-def _check(name: str, spans: Spans) -> Spans:
+def _check(spans: Spans) -> Spans:
     """Return spans with whole numbers from 0 on, and weights above 0."""
+    place = spans.place
     for what, values in (("start", spans.starts), ("end", spans.ends), ("weight", spans.weights)):
         if values is not None and values.dtype.kind not in "iuf":
-            raise InvalidTypeError(f"`{name}` must have numbers as {what}, but their type is {values.dtype}")
+            raise InvalidTypeError(f"{place} must have numbers as {what}, but their type is {values.dtype}")
     starts, ends = (bounds.astype("f8") for bounds in (spans.starts, spans.ends))
     wrong = ~((starts >= 0) & (starts < ends) & (ends <= HIGHEST_END) & (starts % 1 == 0) & (ends % 1 == 0))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInputError(
-            f"`{name}` must have whole numbers 0 ≤ start < end ≤ {HIGHEST_END}, end the character after the last, but "
+            f"{place} must have whole numbers 0 ≤ start < end ≤ {HIGHEST_END}, end the character after the last, but "
             f"row {row} (query {shorten(spans.queries.name(row))}) is from {spans.starts[row]} to {spans.ends[row]}. "
             "Give character offsets, and leave empty spans out"
         )
@@ -211,6 +255,6 @@ def _check(name: str, spans: Spans) -> Spans:
     if weights is not None and not ((weights > 0) & np.isfinite(weights)).all():
         row = int(np.argmin((weights > 0) & np.isfinite(weights)))
         raise InvalidInputError(
-            f"`{name}` must have finite weights above 0, but row {row} has {weights[row]:g}. Leave it out"
+            f"{place} must have finite weights above 0, but row {row} has {weights[row]:g}. Leave it out"
         )
     return spans._replace(starts=starts.astype("i8"), ends=ends.astype("i8"), weights=weights)

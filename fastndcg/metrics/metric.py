@@ -380,13 +380,18 @@ def _refuse_blanks(text: str) -> None:
         raise InvalidInputError(f"{shorten(text)} names several metrics. Write commas: '{','.join(words)}'")
 
 
+COMMANDS = {"evaluate": "evaluate", "agreement": "agreement", "evaluate_spans": "spans"}  # of functions
+
+
 def _check_function(function: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
     """Return the metrics, or raise an error that names the function for the first metric of another function."""
     for metric in metrics:
         if metric.record.function_name != function:
+            own = metric.record.function_name
+            command = COMMANDS.get(own)
             raise InvalidInputError(
-                f"`metrics` must be metrics of fastndcg.{function}, but {metric} ({metric.record.title}) is not. "
-                f"Call fastndcg.{metric.record.function_name}"
+                f"`metrics` must be metrics of {function}, but {metric} ({metric.record.title}) is not. ",
+                Words(f"Call fastndcg.{own}", f"Use fastndcg {command}" if command else f"In Python: fastndcg.{own}"),
             )
     return metrics
 

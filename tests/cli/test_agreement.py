@@ -36,7 +36,7 @@ def test_json_and_csv(files, run):
 
 def test_cli_agreement_errors(files, run):
     for arguments, message in (
-        (["good.run", "tied.run", "-m", "ndcg"], "Call fastndcg.evaluate"),
+        (["good.run", "tied.run", "-m", "ndcg"], "Use fastndcg evaluate"),
         (["good.run"], "arguments are required"),
         (["good.run", "model.safetensors"], "'model.safetensors' holds vectors. Write their best documents"),
         (["-", "-"], "standard input can be read once"),
@@ -49,4 +49,4 @@ def test_cli_agreement_errors(files, run):
         assert err.count("\n") == 1
     code, _, err = run("evaluate", "qrels.txt", "good.run", "-m", "rbo")
     assert code == 2
-    assert "Call fastndcg.agreement" in err
+    assert "Use fastndcg agreement" in err

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastndcg as fn
+from fastndcg.cli import main
 from fastndcg.metrics.families import CATALOG
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data/chunking_evaluation/spans.json").read_text(encoding="utf-8"))
@@ -195,3 +196,73 @@ def test_chunks_with_one_rank_or_score_are_refused():
         fn.evaluate_spans(GOLD, CHUNKS, "span_recall", overlap="twice")
     with pytest.raises(fn.InvalidInputError, match="evaluate_spans"):
         fn.evaluate({"q": ["a"]}, {"q": ["a"]}, "span_recall")
+
+
+def write_spans(folder, rows, names):
+    """Write spans as files of each kind, and return their paths."""
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)})
+    records = [dict(zip(names, row, strict=True)) for row in rows]
+    texts = {
+        "records.json": json.dumps(records),
+        "columns.json": json.dumps(table.to_pydict()),
+        "records.jsonl": "".join(f"{json.dumps(record)}\n" for record in records),
+        "rows.csv": "\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)]),
+        "rows.tsv": "\n".join(["\t".join(names), *("\t".join(map(str, row)) for row in rows)]),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    pytest.importorskip("pyarrow.parquet").write_table(table, folder / "rows.parquet")
+    pytest.importorskip("pyarrow.feather").write_feather(table, folder / "rows.feather")
+    return [*(folder / name for name in texts), str(folder / "rows.parquet"), folder / "rows.feather"]
+
+
+def test_files_of_spans_equal_their_rows(tmp_path):
+    """The ids 007 and 7 are two queries, in files of text too."""
+    rows = [("007", "a", 50, 150, 3.5), ("007", "a", 100, 250, 2.5), ("7", "b", 0, 100, 1.0)]
+    gold = {"007": [("a", 100, 200)], "7": [("b", 0, 50)]}
+    path = tmp_path / "gold.json"
+    path.write_text(json.dumps(gold), encoding="utf-8")
+    chunks = {query: [row[1:4] for row in rows if row[0] == query] for query in gold}
+    expected = fn.evaluate_spans(gold, chunks, METRICS)
+    for chunk_path in write_spans(tmp_path, rows, ["query", "document", "start", "end", "score"]):
+        found = fn.evaluate_spans(path, chunk_path, METRICS)
+        assert found.to_dict() == expected.to_dict(), chunk_path
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"q": ', "gold, line 1: must be JSON, but is not: .* Give JSON of"),
+        ('{"q": [["a", 5, 5]]}', "gold must have whole numbers 0 ≤ start < end .* row 0 .* is from 5 to 5"),
+        ('{"q": [["a", 5]]}', "gold must be .*, but query 'q' has"),
+        ('{"q": [], "q": []}', "gold, line 1: an object must have each key once, but 'q' stands twice"),
+        ("query,document,start,end\nq,a,x,5", "column 'start' of `gold` must hold numbers"),
+        ("query,document,start\nq,a,5", "`gold` must have one column of end"),
+        ("query,document,start,end\nq,a,5", "gold must hold spans, but does not: .* Give JSON of"),
+        ("", "gold must hold spans, but does not: .*Empty CSV file.* Give JSON of"),
+    ],
+)  # fmt: skip
+def test_bad_files_of_spans(tmp_path, monkeypatch, text, message):
+    monkeypatch.chdir(tmp_path)
+    Path("gold").write_text(text, encoding="utf-8")
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.evaluate_spans("gold", CHUNKS, "span_recall")
+
+
+def test_command_line_of_spans(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("gold.json").write_text(json.dumps(GOLD), encoding="utf-8")
+    Path("chunks.json").write_text(json.dumps(CHUNKS), encoding="utf-8")
+    expected = fn.evaluate_spans(GOLD, CHUNKS, "span_recall@2, span_iou@2", overlap="counted")
+    command = ["spans", "gold.json", "chunks.json", "-m", "span_recall@2,span_iou@2", "--overlap", "counted"]
+    assert main(command) == 0
+    assert capsys.readouterr().out == f"{expected}\n"
+    assert main([*command, "--json", "--per-query"]) == 0
+    facts = json.loads(capsys.readouterr().out)["runs"][0]
+    assert (facts["mean"], facts["per_query"]) == (expected.mean(), expected.to_dict())
+    for options, message in (["-m", "ndcg"], "Use fastndcg evaluate"), (["-m", "span_recal"], "span_recall"):
+        assert main(["spans", "gold.json", "chunks.json", *options]) == 2
+        assert message in capsys.readouterr().err
+    assert main(["spans", "none.json", "chunks.json"]) == 2
+    assert capsys.readouterr().err == "fastndcg: error: none.json: No such file or directory\n"
