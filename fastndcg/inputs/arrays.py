@@ -368,7 +368,10 @@ def _read_rows(rows: Sequence[Any]) -> Ragged | None:
     sizes = list(map(len, rows))
     if len(set(sizes)) == 1 or not isinstance(next(chain.from_iterable(rows)), NUMBERS):
         return None
-    values = np.concatenate(rows) if all(isinstance(row, np.ndarray) for row in rows) else np.array([*chain(*rows)])
+    try:
+        values = np.concatenate(rows) if all(isinstance(row, np.ndarray) for row in rows) else np.array([*chain(*rows)])
+    except (TypeError, ValueError):  # lists or dates among the numbers
+        return None
     return Ragged(values, np.cumsum([0, *sizes])) if values.ndim == 1 else None
 
 

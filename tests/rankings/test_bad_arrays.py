@@ -132,6 +132,7 @@ NUMBERS = [
         "must hold numbers, but its dtype is timedelta64[s]. Convert it to an array of int or float",
     ),
     (LOOP, "must be one array, but its rows differ in length. Concatenate them and give `offsets`"),
+    ([[0, None], [[]]], "must be one array, but its rows differ in length. Concatenate them and give `offsets`"),
     (masked(1, 0, 2), "must have no masked value, but {}[2] is masked. Fill or drop it"),
     (Refuses(), "must be an array or a list, but Refuses does not become one: still on the device"),
     ([2**53 + 1, 0.5, 1], "must fit float64 exactly, but {}[0] is 9007199254740993. Use whole numbers only"),
