@@ -306,6 +306,7 @@ rank-biased overlap (rbo). AP correlation is not symmetric; it takes the first r
             "": "runs (two)",
             "what is computed": "metrics (agreement), threads",
             **READING_RUNS,
+            AGAIN: "duplicates (fused)",
             "output": "format, json, output, per-query",
         },
         inputs="runs",

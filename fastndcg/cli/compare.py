@@ -182,7 +182,7 @@ def run_agreement(arguments: argparse.Namespace) -> None:
 
         runs = [run for _, run in files.read_runs(arguments, None, begin_step)]
         begin_step("comparing")
-        result = agreement(runs[0], runs[1], metrics, threads=arguments.threads)
+        result = agreement(runs[0], runs[1], metrics, threads=arguments.threads, duplicates=arguments.duplicates)
     report, form, per_query = formats.Report("", result), arguments.format, arguments.per_query
     if form == "table":
         output.write(formats.FORMATS[form]([report], per_query), arguments.output)

@@ -63,7 +63,8 @@ def read_arrow(file: File, request: FileRequest) -> Any:
 def _read_tables(source: TableSource, name: str, request: FileRequest) -> Any:
     """Read the tables of a file. Rows of truth with scores are streamed."""
     columns, options = request.columns, request.options
-    if request.is_truth and Frame(source.make_empty_table(source.names), columns, name).is_streamable:
+    is_streamed = request.is_truth and options.duplicates is None  # documents that a query has again are read at once
+    if is_streamed and Frame(source.make_empty_table(source.names), columns, name).is_streamable:
         return StreamedTables(source, columns, options.memory, options.progress, name=name, place=name)
     return request.read(Frame(source, columns, name), Source(name, "row", columns=source.names))
 

@@ -178,7 +178,7 @@ def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTabl
     columns = options.name_columns("truth")
     if isinstance(opened, TableSource) and opened.is_streamed:
         empty = Frame(opened.make_empty_table(opened.names), columns, "truth")
-        if empty.is_streamable:
+        if empty.is_streamable and options.duplicates is None:
             return StreamedTables(opened, columns, options.memory, options.progress)
     return read_truth_table(Frame(opened, columns, "truth"), options)
 

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, cast
 
-from fastndcg.errors import Column
+import numpy as np
+
+from fastndcg.errors import Column, InvalidInputError, Option
 from fastndcg.inputs.arrays import convert_ranks
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.diversity import DiversityQrels
@@ -24,9 +26,13 @@ from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels, as_offsets, as_scores, is_wide, read_only
+from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 
-TELL_APART = ("Keep one of them, or name a column that tells them apart: ", Column("document"))
+TELL_APART = (
+    "Keep one of them, name a column that tells them apart: ", Column("document"), ", or take ",
+    Option("duplicates", "'first'"),
+)  # fmt: skip
 
 
 Kind = TypeVar("Kind", bound=Table)
@@ -187,9 +193,46 @@ def read_truth_table(frame: Frame, options: Options, source: Source | None = Non
     if pair is not None:
         run = choose_run(options).of_frame(pair[1], threads, source)
         return TablePair(Qrels.of_frame(pair[0], threads, source), run)
+    if frame.has_scores and options.duplicates is not None and frame.has("document"):
+        return _read_repeated(frame, options, source)
     if frame.has_scores:
         return ScoredRows(frame, threads, source=source)
     return read_table(Qrels, frame, threads, source)
+
+
+def _read_repeated(frame: Frame, options: Options, source: Source | None) -> TablePair:
+    """Read labels beside scores as judgments and a run, where a query may have a document in several rows."""
+    run = choose_run(options).of_frame(frame, options.threads, source)
+    place = source or Source("`truth`", "row")
+    if frame.has_list_columns:
+        documents, offsets = frame.read_id_lists("document")
+        lists, place = frame.read_lists("label"), place._replace(lists=offsets)
+        refuse_sizes("label", lists.offsets, "document", offsets, place)
+        owners = Groups(offsets, None, offsets[:-1]).number_rows()
+        queries, labels = (
+            (frame.read_ids("query") if frame.has("query") else frame.number_rows()).take(owners),
+            lists.values,
+        )
+    else:
+        queries, documents, labels = frame.read_ids("query"), frame.read_ids("document"), frame.read_numbers("label")
+    codes = group(queries).number_rows(), documents.factorize()[0]
+    pairs = codes[0] * (int(codes[1].max(initial=0)) + 1) + codes[1]
+    _, firsts, owners = np.unique(pairs, return_index=True, return_inverse=True)
+    differs = labels != labels[firsts][owners]
+    if differs.any():
+        row = int(np.argmax(differs))
+        first = int(firsts[owners[row]])
+        raise InvalidInputError(
+            f"{place.name}: a document must have one label in a query, but document {show_name(documents.name(row))} "
+            f"of query {show_name(queries.name(row))} has {labels[first]} and {labels[row]} in ",
+            *place.pair(first, row),
+            ". Give it one",
+        )
+    kept = np.sort(firsts)
+    own = queries.take(kept)
+    groups = group(own)
+    judged = Rows(own.take(groups.firsts), groups, documents.take(kept), labels[kept])
+    return TablePair(Qrels.of_distinct(judged, run.source.select(kept)), run)
 
 
 def read_table(kind: type[Kind], frame: Frame, threads: int | None = None, source: Source | None = None) -> Kind:

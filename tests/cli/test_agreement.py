@@ -50,3 +50,12 @@ def test_cli_agreement_errors(files, run):
     code, _, err = run("evaluate", "qrels.txt", "good.run", "-m", "rbo")
     assert code == 2
     assert "Use fastndcg agreement" in err
+
+
+def test_documents_that_a_run_has_again(files, run):
+    (files / "twice.run").write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d1 3 1 t\n", encoding="utf-8")
+    (files / "once.run").write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\n", encoding="utf-8")
+    code, _, err = run("agreement", "twice.run", "once.run")
+    assert (code, "--duplicates first" in err) == (2, True), err
+    code, out, _ = run("agreement", "twice.run", "once.run", "-m", "rbo", "--duplicates", "first", "--json")
+    assert (code, json.loads(out)["mean"]) == (0, {"RBO": 1.0})

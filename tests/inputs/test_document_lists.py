@@ -87,7 +87,8 @@ def test_document_lists_raise_on_repeated_document(tmp_path, kind, form, repeate
     message = (
         f"{given if form == 'parquet' else '`truth`'}: a document must stand once in a query, but document "
         f"{ids[second]} of query {QUERIES[row] if others else row} is in places {places[0]} and {places[1]} of "
-        f"row {row}. Keep one of them, or name a column that tells them apart: columns={{'document': NAME}}"
+        f"row {row}. Keep one of them, name a column that tells them apart: columns={{'document': NAME}}, or take "
+        "duplicates='first'"
     )
     for evaluate in (fn.evaluate, fn.reference.evaluate):
         with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
@@ -211,8 +212,8 @@ def test_rows_of_parquet_are_ordered_by_id_and_may_not_repeat(
     pq.write_table(table, path, row_group_size=group)
     message = (
         f"{path}: a document must stand once in a query, but document {table['docno'][second]} of query "
-        f"{query} is in rows {first} and {second}. Keep one of them, or name a column that tells them "
-        "apart: columns={'document': NAME}"
+        f"{query} is in rows {first} and {second}. Keep one of them, name a column that tells them "
+        "apart: columns={'document': NAME}, or take duplicates='first'"
     )
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
         fn.evaluate(path, metrics="rr")

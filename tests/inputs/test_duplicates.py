@@ -348,7 +348,7 @@ def test_refused_arguments(name):
 
 
 def test_refused_inputs():
-    scored = pd.DataFrame({"query": ["q"], "document": ["a"], "label": [1], "score": [0.5]})
+    scored = pd.DataFrame({"query": ["q"], "label": [1], "score": [0.5]})
     model = fn.Embeddings([[1.0]], [[2.0], [3.0]])
     matrix = np.array([[0.5, 0.1]])
     liked = fn.Interactions([1], offsets=[0, 1])
@@ -357,6 +357,52 @@ def test_refused_inputs():
             fn.InvalidInputError, match="`duplicates` can only be used with a run of documents with ids"
         ):
             fn.evaluate(*arguments, "rr", duplicates="first")
+
+
+def list_tables(rows, folder):
+    """Return labels beside scores in each form of a table."""
+    frame = pd.DataFrame(rows, columns=["query", "document", "label", "score"])
+    lists = frame.groupby("query").agg(list).reset_index()
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    frame.to_csv(folder / "rows.csv", index=False)
+    frame.to_json(folder / "rows.jsonl", orient="records", lines=True)
+    frame.to_parquet(folder / "rows.parquet")
+    frame.to_feather(folder / "rows.feather")
+    return {
+        "frame": frame, "lists": lists, "lists without ids": lists.drop(columns="query"),
+        "Polars": polars.from_pandas(frame), "lazy": polars.from_pandas(frame).lazy(),
+        "Arrow": pyarrow.Table.from_pandas(frame), "records": frame.to_dict("records"),
+        "columns": frame.to_dict("list"),
+        **{path.name: path for path in folder.glob("rows.*")},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("choice", ["first", "best", "sum", "counted"])
+def test_labels_beside_scores(tmp_path, choice):
+    """One table with both sides is read as its labels, once a document, and its scores."""
+    rows = [
+        ("q1", "a", 1, 3.0), ("q1", "b", 0, 2.0), ("q1", "a", 1, 1.0), ("q1", "c", 2, 0.5),
+        ("q2", "x", 1, 1.0), ("q2", "y", 0, 2.0),
+    ]  # fmt: skip
+    metrics = "ndcg@3, p@2"
+    qrels = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"x": 1, "y": 0}}
+    run = [(query, document, score) for query, document, _, score in rows]
+    expected = fn.evaluate(qrels, run, metrics, duplicates=choice).values
+    for name, table in list_tables(rows, tmp_path).items():
+        found = fn.evaluate(table, metrics=metrics, duplicates=choice)
+        assert found.values.tolist() == expected.tolist(), name
+        assert any("documents that their query has again" in note for note in found.notes), name
+
+
+def test_labels_beside_scores_agree(tmp_path):
+    rows = [("q", "a", 1, 3.0), ("q", "b", 0, 2.0), ("q", "a", 2, 1.0)]
+    tables = list_tables(rows, tmp_path)
+    for name, place in (("frame", "rows 0 and 2"), ("lists", "places 0 and 2 of row 0"), ("rows.csv", "lines 2 and 4")):
+        message = f"a document must have one label in a query, but document a of query q has 1 and 2 in {place}. Give"
+        with pytest.raises(fn.InvalidInputError, match=message):
+            fn.evaluate(tables[name], metrics="rr", duplicates="first")
+    with pytest.raises(fn.InvalidInputError, match=r"document a of query q is in rows 0 and 2.*duplicates='first'"):
+        fn.evaluate(tables["frame"], metrics="rr")
 
 
 def test_scores_without_a_number():

@@ -181,7 +181,8 @@ BAD_FRAMES = {
         "Cast it to int or float"),
     "twice": ({"q": ["a", "b", "a"], "doc": ["x", "x", "x"], "label": [1, 1, 0], "score": [1, 2, 3]},
         "`truth`: a document must stand once in a query, but document x of query a is in rows 0 and 2. "
-        "Keep one of them, or name a column that tells them apart: columns={'document': NAME}"),
+        "Keep one of them, name a column that tells them apart: columns={'document': NAME}, or take "
+        "duplicates='first'"),
     "lists of other lengths": ({"labels": [[1], [1, 0]], "scores": [[0.5], [0.5]]},
         "`truth` must have the same number of labels as scores in each row, but row 1 has 2 and 1. "
         "Give each score its label"),

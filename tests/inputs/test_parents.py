@@ -188,9 +188,8 @@ def test_what_has_no_chunks_is_refused():
         fn.evaluate({1: {1: 1}}, {1: [1]}, "rr", parents="before #")
     with pytest.raises(fn.InvalidInputError, match="can only be used with a run of documents with ids"):
         fn.evaluate([1, 0], [2, 1], "rr", groups=[2], parents="before #")
-    for parents in ("before #", "source"):
-        with pytest.raises(fn.InvalidInputError, match=r"^`parents` can only .* beside scores. Give its labels as"):
-            fn.evaluate(FRAME.assign(label=1), metrics="rr", parents=parents)
+    with pytest.raises(fn.InvalidTypeError, match="`parents` can only be the name of a column, 'source', where"):
+        fn.evaluate(FRAME.assign(label=1), metrics="rr", parents="source")
     with pytest.raises(fn.InvalidInputError, match="must be a column of `predictions`, but 'doc' is none of 'query'"):
         fn.evaluate(QRELS, FRAME, "rr", parents="doc")
 
