@@ -176,9 +176,9 @@ RUN = {"q": {"a": 1}}
     ("call", "message"),
     [
         (lambda: fn.agreement(A, B), "`metrics` is missing. Name at least one, such as 'tau_b'"),
-        (lambda: fn.agreement(A, B, "ndcg"), "`metrics` must be metrics of fastndcg.agreement, but nDCG ("),
-        (lambda: fn.evaluate(A, B, "tau_b"), "`metrics` must be metrics of fastndcg.evaluate, but tau_b (Kendall's"),
-        (lambda: fn.agreement(A, B, "coverage"), "`metrics` must be metrics of fastndcg.agreement, but coverage ("),
+        (lambda: fn.agreement(A, B, "ndcg"), "`metrics` must be metrics of agreement, but nDCG ("),
+        (lambda: fn.evaluate(A, B, "tau_b"), "`metrics` must be metrics of evaluate, but tau_b (Kendall's"),
+        (lambda: fn.agreement(A, B, "coverage"), "`metrics` must be metrics of agreement, but coverage ("),
         (lambda: fn.agreement(A, [[1.0]], "tau_b"), "`second` must have the shape of `first`, (1, 2), but has (1, 1)"),
         (lambda: fn.agreement(A, [[1.0, np.nan]], "tau_b"), "`second` must not be NaN, but second[0, 1] is. Leave out"),
         (lambda: fn.agreement([1.0], [1.0], "tau_b"), "queries must be cut by exactly one of `offsets`"),

@@ -134,8 +134,8 @@ P = {"popularity": POPULARITY}
     ("call", "message"),
     [
         (beyond(ROWS), "`metrics` is missing. Name at least one, such as 'coverage@10'"),
-        (beyond(ROWS, "ndcg"), "`metrics` must be metrics of fastndcg.beyond_accuracy, but nDCG"),
-        (lambda: fn.evaluate(ROWS, ROWS, "coverage"), "`metrics` must be metrics of fastndcg.evaluate, but"),
+        (beyond(ROWS, "ndcg"), "`metrics` must be metrics of beyond_accuracy, but nDCG"),
+        (lambda: fn.evaluate(ROWS, ROWS, "coverage"), "`metrics` must be metrics of evaluate, but"),
         (beyond(ROWS, "coverage"), "`catalogue` must be given for coverage, but is missing"),
         (beyond(ROWS, "novelty", **P), "`n_users` or `interactions` must be given for novelty, but is missing"),
         (beyond(ROWS, "tail@2"), "`popularity` or `interactions` must be given for tail@2, but is missing"),
