@@ -33,11 +33,10 @@ from fastndcg.metrics.metric import Metric, Metrics
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
-from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.score_rows import ScoreRowRankings
-from fastndcg.rankings.validation import Array, read_only
+from fastndcg.rankings.validation import Array, count_before, read_only
 from fastndcg.results.pairs import PairResults, check_pairs
 from fastndcg.results.results import Results, Shares
 from fastndcg.runtime.progress import track, without_progress

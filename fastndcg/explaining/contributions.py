@@ -228,7 +228,7 @@ def _evaluate_by_kernels(case: QueryCase, orders: list[list[float]]) -> list[flo
     )
     convention = case.applied.replace(pool="judged", ties="input", undefined="nan", undefined_ap="as undefined")
     if case.rankings.has_repeats:
-        put(rankings, counts_repeats=True)
+        put(rankings, has_repeats=True)
     values = evaluate_rankings(rankings, (case.metric,), convention)[:, 0]
     return [float(value) for value in np.where(np.isnan(values), 0.0, values)]
 

@@ -181,5 +181,5 @@ def _select_query(rankings: Rankings, q: int) -> Rankings:
     )
     put(selected, are_ordinals=rankings.are_ordinals)
     if rankings.has_repeats:
-        put(selected, counts_repeats=True)
+        put(selected, has_repeats=True)
     return selected.set_locator(lambda name, place: rankings.document_name(name, place + starts.get(name, start)))

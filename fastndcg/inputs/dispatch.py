@@ -58,9 +58,8 @@ from fastndcg.inputs.streams import StreamedTables
 from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run, Table, choose_run, refuse_repeated
 from fastndcg.inputs.table_sources import TableSource, open_tables
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.rankings import Rankings, check_pool
-from fastndcg.rankings.validation import Array, as_offsets, as_scores
+from fastndcg.rankings.validation import Array, as_offsets, as_scores, count_before
 
 Kind = Literal["truth", "run"]
 

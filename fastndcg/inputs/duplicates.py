@@ -23,8 +23,7 @@ from fastndcg.inputs.messages import are_columns
 from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
-from fastndcg.rankings.filters import count_before
-from fastndcg.rankings.validation import Array, put, read_only
+from fastndcg.rankings.validation import Array, count_before, put, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 

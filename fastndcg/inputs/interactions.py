@@ -15,7 +15,6 @@ from fastndcg.inputs.columns import find_usual_roles
 from fastndcg.inputs.duplicates import Duplicates, make_duplicates
 from fastndcg.inputs.ids import IdColumn, run_on_spans, split_spans
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import KnownHits, RankedLists
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import (
@@ -24,6 +23,7 @@ from fastndcg.rankings.validation import (
     as_array,
     as_labels,
     as_offsets,
+    count_before,
     is_masked_array,
     put,
     read_only,

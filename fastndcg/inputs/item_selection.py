@@ -15,9 +15,8 @@ from fastndcg.inputs.ids import IdColumn, join_segments, run_on_spans
 from fastndcg.inputs.interactions import PADDING, PART, Interactions, are_rising, as_items
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.rankings import refuse_changed
-from fastndcg.rankings.validation import Array, as_array, read_only
+from fastndcg.rankings.validation import Array, as_array, count_before, read_only
 from fastndcg.runtime.pickling import Picklable
 
 MISSING_TRUTH = ("raise", "skip", "unretrieved")

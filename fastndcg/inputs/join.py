@@ -241,7 +241,7 @@ def _make_rankings(
         patterns=qrels.select_patterns(pairs[:, 0]),
     )
     if run.is_counted:
-        put(rankings, counts_repeats=True)
+        put(rankings, has_repeats=True)
     return rankings, has_unjudged
 
 

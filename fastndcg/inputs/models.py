@@ -39,11 +39,10 @@ from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
-from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import NO_COUNTS, CountedHits, CountedRankings, RankCounts
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.score_rows import ScoreRowRankings, ScoreRows
-from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array, read_only
+from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array, count_before, read_only
 from fastndcg.runtime.mapped_files import find_mapped_file
 from fastndcg.runtime.pickling import Picklable
 

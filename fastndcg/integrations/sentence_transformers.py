@@ -34,8 +34,7 @@ from fastndcg.inputs.table import Qrels, Run
 from fastndcg.integrations.top_documents import CONVENTION, Cutoffs, TopDocuments, evaluate_hits
 from fastndcg.integrations.torch_tensors import to_arrays
 from fastndcg.metrics.metric import Metric
-from fastndcg.rankings.filters import count_before
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, count_before
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.statistics.compare import compare
 from fastndcg.statistics.comparison import Comparison

@@ -10,9 +10,8 @@ import numpy as np
 from fastndcg.evaluation import evaluate
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import conventions
-from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, count_before
 
 CONVENTION = conventions["sentence_transformers"].replace(ties="input")  # hits are in rank order
 

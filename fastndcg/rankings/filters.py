@@ -13,7 +13,7 @@ import numpy as np
 
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import Array, put
+from fastndcg.rankings.validation import Array, count_before, put
 
 
 def without_negative_labels(rankings: Rankings) -> Rankings:
@@ -36,11 +36,6 @@ def of_documents(rankings: Rankings, mask: Array) -> Rankings:
     )
     put(some, are_ordinals=rankings.are_ordinals)
     return some
-
-
-def count_before(numbers: Array) -> Array:
-    """Return the sum of the numbers, or of the True entries, before each entry, and of all of them."""
-    return np.concatenate([[0], np.cumsum(numbers, dtype="i8")])
 
 
 def select_pooled(rankings: Rankings, convention: Convention) -> Rankings:

@@ -84,7 +84,7 @@ class HitRankings(CheckedRankings):
         self.n_queries = len(offsets) - 1
         self.n_labels = len(hits.labels) + (0 if pool is None else len(pool[0]))
         self.tie_keys = self.patterns = None
-        self.are_ordinals = False
+        self.are_ordinals = self.has_repeats = False
         self._find_name = find_name
         self._set_documents()
 

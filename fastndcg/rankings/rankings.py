@@ -147,7 +147,7 @@ def check_patterns(patterns: Patterns, convention: Convention) -> None:
         )
 
 
-NO_ARGUMENTS = ("_find_name", "are_ordinals", "counts_repeats", "n_documents", "n_labels", "n_queries")
+NO_ARGUMENTS = ("_find_name", "are_ordinals", "has_repeats", "n_documents", "n_labels", "n_queries")
 
 
 class Rankings(ReadOnly):
@@ -185,6 +185,8 @@ class Rankings(ReadOnly):
         The number of queries, of all their documents, and of all labels, including those of the pool.
     are_ordinals : bool
         True if the scores are ordinals of whole numbers beyond 2**53.
+    has_repeats : bool
+        True if a document may be ranked several times in a query, so that values may exceed those of its pool.
 
     Raises
     ------
@@ -198,7 +200,7 @@ class Rankings(ReadOnly):
     """
 
     __slots__ = (
-        "_find_name", "are_ordinals", "counts_repeats", "judged", "labels", "n_documents", "n_labels", "n_queries",
+        "_find_name", "are_ordinals", "has_repeats", "judged", "labels", "n_documents", "n_labels", "n_queries",
         "offsets", "patterns", "pool", "query_ids", "scores", "tie_keys",
     )  # fmt: skip
     labels: Array
@@ -210,7 +212,7 @@ class Rankings(ReadOnly):
     query_ids: Array | None
     patterns: Patterns | None
     are_ordinals: bool
-    counts_repeats: bool
+    has_repeats: bool
     n_documents: int
     n_labels: int
     n_queries: int
@@ -235,7 +237,8 @@ class Rankings(ReadOnly):
         _same_length(given_scores, "scores", n_documents, "labels")
         put(
             self, patterns=patterns, _find_name=None, labels=given_labels, scores=given_scores, n_documents=n_documents,
-            are_ordinals=is_wide(as_array(scores, "scores")), offsets=as_offsets(offsets, "offsets", n_documents),
+            are_ordinals=is_wide(as_array(scores, "scores")), has_repeats=False,
+            offsets=as_offsets(offsets, "offsets", n_documents),
             tie_keys=None if tie_keys is None else as_whole_numbers(tie_keys, "tie_keys"),
         )  # fmt: skip
         put(self, n_queries=len(self.offsets) - 1)
@@ -274,18 +277,13 @@ class Rankings(ReadOnly):
         rankings.tie_keys = None if tie_keys is None else read_only(tie_keys)
         rankings.patterns = patterns
         rankings.scores = read_only(scores)
-        rankings.are_ordinals = False
+        rankings.are_ordinals = rankings.has_repeats = False
         return rankings
 
     def longest(self) -> int:
         """Return the number of documents of the longest query, retrieved or in the pool, 0 without queries."""
         all_offsets = (self.offsets,) if self.pool is None else (self.offsets, self.pool[1])
         return max(int((offsets[1:] - offsets[:-1]).max(initial=0)) for offsets in all_offsets)
-
-    @property
-    def has_repeats(self) -> bool:
-        """True if a document may be ranked several times in a query, so that values may exceed those of its pool."""
-        return hasattr(self, "counts_repeats")
 
     def replace(self, **arrays: Any) -> Rankings:
         """
@@ -310,8 +308,7 @@ class Rankings(ReadOnly):
         rankings = Rankings(**(arguments | arrays))
         if "scores" not in arrays:
             put(rankings, are_ordinals=self.are_ordinals)
-        if self.has_repeats:
-            put(rankings, counts_repeats=True)
+        put(rankings, has_repeats=self.has_repeats)
         if rankings.n_documents == self.n_documents:
             put(rankings, _find_name=self._find_name)
         return rankings

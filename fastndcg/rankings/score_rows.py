@@ -80,7 +80,7 @@ class ScoreRowRankings(CheckedRankings):
         self.n_labels = len(rows.labels) + (0 if pool is None else len(pool[0]))
         self.patterns = None
         self._find_name = None
-        self.are_ordinals = False
+        self.are_ordinals = self.has_repeats = False
         self.pool_items = None
         self.name_items = None
 

@@ -211,6 +211,11 @@ def refuse_names(values: Any, name: str) -> None:
         )
 
 
+def count_before(numbers: Array) -> Array:
+    """Return the sum of the numbers, or of the True entries, before each entry, and of all of them."""
+    return np.concatenate([[0], np.cumsum(numbers, dtype="i8")])
+
+
 def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
     """Copy offsets to int64, and check that they start at 0, never decrease, and end at the number of documents."""
     if is_kernel_ready(values, READY_OFFSETS):

@@ -18,9 +18,8 @@ from fastndcg.inputs.item_selection import MatchedItems, take_lists
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.models import RankTask
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import RankCounts
-from fastndcg.rankings.validation import Array, read_only
+from fastndcg.rankings.validation import Array, count_before, read_only
 
 LEAST_SPARE = 64  # entries of a row for items that may replace the best
 NO_LISTS = read_only(np.empty(0, "i4")), read_only(np.zeros(1, "i8"))
