@@ -6,7 +6,6 @@ last line printed is JSON.
 """
 
 import contextlib
-import importlib
 import json
 import os
 import signal
@@ -132,19 +131,15 @@ def evaluate_while_dying(master, folder, kinds):
 
 @contextlib.contextmanager
 def die_in_tasks(frame, kind, mark):
-    evaluation = importlib.import_module("fastndcg.integrations.spark.evaluate")  # the package has functions of
-    comparison = importlib.import_module("fastndcg.integrations.spark.compare")  # these names
-    collect_parts = evaluation.collect_parts
+    frames = type(frame)
+    map_in_arrow = frames.mapInArrow
 
     def make_dying(task):
         return lambda batches: task(die_once(batches, kind, mark))
 
-    def collect(data, task):
-        return collect_parts(data, make_dying(task))
-
-    evaluation.collect_parts = comparison.collect_parts = collect
+    frames.mapInArrow = lambda data, task, schema: map_in_arrow(data, make_dying(task), schema)
     yield
-    evaluation.collect_parts = comparison.collect_parts = collect_parts
+    frames.mapInArrow = map_in_arrow
 
 
 def evaluate_form(frame, form):

@@ -46,8 +46,8 @@ def check_same(result, expected):
     for name in ("n_tied", "n_missing_in_run", "n_missing_in_qrels"):
         assert getattr(result, name) == getattr(expected, name), name
     assert len(result) == len(expected)
-    expected.judged = None  # tasks send no shares of judged documents
-    assert str(result) == str(expected)
+    lines = [line for line in str(expected).splitlines() if not line.startswith("Judged")]  # tasks send no shares
+    assert str(result).splitlines() == lines
     for metric in expected.metrics:
         for method in ("auto", "t"):
             interval = expected.confidence_interval(metric, method=method)
