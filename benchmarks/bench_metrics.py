@@ -8,11 +8,8 @@ import pytest
 import fastndcg as fn
 from benchmarks.data import ALL_TREC, NDCG, TREC, TWELVE, make_rows, make_workload, prepare_evaluation
 from benchmarks.proof import equals, verify_values
-from fastndcg.metrics.families import records_of
-from fastndcg.metrics.metric import list_trec_lines
-from fastndcg.metrics.trec_eval import read
 
-NAMES = [record.name for record in records_of("evaluate") if not record.by_subtopic]
+NAMES = [row.name for row in fn.list_metrics() if row.function == "evaluate" and row.family != "subtopics"]
 DOCUMENTS = 100
 MEASURES = [
     *(f"{name}@{k}" for name in ("alpha-nDCG", "alpha-DCG", "ERR-IA", "nERR-IA", "P-IA", "strec") for k in (5, 10, 20)),
@@ -61,12 +58,10 @@ def test_all_trec_measures(race, kind):
     options = {"is_shuffled": kind != "ranked", "levels": None if kind == "ranked" else 50}
     qrels, run = make_rows(race.size(5_000, 5), 100, is_text=True, **options).make_dicts()
     run = {query: run[query] for query in qrels}
-    by_name = {
-        line.name: line.metric for line in list_trec_lines(read("all_trec", version=9) or []) if line.metric is not None
-    }
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"all_trec"})
-    ours = fn.Evaluator(qrels, list(dict.fromkeys(by_name.values())), convention="trec_eval_9")
     expected = theirs.evaluate(run)
+    by_name = {name: fn.Metric.parse(name) for name in next(iter(expected.values()))}
+    ours = fn.Evaluator(qrels, list(dict.fromkeys(by_name.values())), convention="trec_eval_9")
 
     def check(result):
         for name, metric in by_name.items():

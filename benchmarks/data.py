@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fastndcg as fn
-from fastndcg.metrics.metric import list_trec_lines
-from fastndcg.metrics.trec_eval import read
+from fastndcg.compat import pytrec_eval  # like all names here, one that earlier commits have: see against.py
 
 Array = npt.NDArray[Any]
 
@@ -36,8 +35,8 @@ TREC = "trec_eval(ties=input)"  # arrays have no ids, and some of these metrics 
 
 def _list_all_trec() -> tuple[str, ...]:
     """Return the metrics of trec_eval's `-m all_trec`."""
-    measures = list_trec_lines(read("all_trec") or [])
-    return tuple(dict.fromkeys(str(measure.metric) for measure in measures if measure.metric is not None))
+    values = pytrec_eval.RelevanceEvaluator({"q": {"d": 1}}, {"all_trec"}).evaluate({"q": {"d": 1.0}})["q"]
+    return tuple(dict.fromkeys(str(fn.Metric.parse(name)) for name in values))
 
 
 ALL_TREC = _list_all_trec()
