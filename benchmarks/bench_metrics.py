@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from benchmarks.data import ALL_TREC, NDCG, TREC, TWELVE, make_rows, make_workload, prepare_evaluation
+from benchmarks.data import ALL_TREC, NDCG, TREC, TWELVE, make_rows, make_workload, parse_measures, prepare_evaluation
 from benchmarks.proof import equals, verify_values
 
 NAMES = [row.name for row in fn.list_metrics() if row.function == "evaluate" and row.family != "subtopics"]
@@ -60,7 +60,7 @@ def test_all_trec_measures(race, kind):
     run = {query: run[query] for query in qrels}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"all_trec"})
     expected = theirs.evaluate(run)
-    by_name = {name: fn.Metric.parse(name) for name in next(iter(expected.values()))}
+    by_name = parse_measures(next(iter(expected.values())))
     ours = fn.Evaluator(qrels, list(dict.fromkeys(by_name.values())), convention="trec_eval_9")
 
     def check(result):

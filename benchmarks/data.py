@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +36,12 @@ TREC = "trec_eval(ties=input)"  # arrays have no ids, and some of these metrics 
 def _list_all_trec() -> tuple[str, ...]:
     """Return the metrics of trec_eval's `-m all_trec`."""
     values = pytrec_eval.RelevanceEvaluator({"q": {"d": 1}}, {"all_trec"}).evaluate({"q": {"d": 1.0}})["q"]
-    return tuple(dict.fromkeys(str(fn.Metric.parse(name)) for name in values))
+    return tuple(dict.fromkeys(map(str, parse_measures(values).values())))
+
+
+def parse_measures(names: Iterable[str]) -> dict[str, fn.Metric]:
+    """Return the metrics of trec_eval's measures by name, without those that are none."""
+    return {name: fn.Metric.parse(name) for name in names if name not in ("num_q", "runid")}
 
 
 ALL_TREC = _list_all_trec()
