@@ -41,7 +41,7 @@ def _list_all_trec() -> tuple[str, ...]:
 
 def parse_measures(names: Iterable[str]) -> dict[str, fn.Metric]:
     """Return the metrics of trec_eval's measures by name, without those that are none."""
-    return {name: fn.Metric.parse(name) for name in names if name not in ("num_q", "runid")}
+    return {name: fn.Metric.parse(name) for name in names if name not in ("num_q", "relstring", "runid")}
 
 
 ALL_TREC = _list_all_trec()

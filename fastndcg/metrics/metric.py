@@ -404,7 +404,8 @@ def _find_record(name: str) -> Record:
         short = name[:80]
         if explain_name(short):
             raise UnknownMetricError(explain_name(short))
-        hint = _suggest_cutoff(short) or suggest_name(short, [*CATALOG, *NAMES, *AGGREGATED_NAMES, *BY_LOWER_NAME])
+        known = {*CATALOG, *NAMES, *AGGREGATED_NAMES, *BY_LOWER_NAME} - {short}  # lines of trec_eval may be no metrics
+        hint = _suggest_cutoff(short) or suggest_name(short, sorted(known))
         raise UnknownMetricError(
             f"no metric is called {shorten(short)}.{hint} ",
             Words("`fn.list_metrics()`", "`fastndcg metrics`"),
