@@ -208,11 +208,8 @@ def _read_repeated(frame: Frame, options: Options, source: Source | None) -> Tab
         documents, offsets = frame.read_id_lists("document")
         lists, place = frame.read_lists("label"), place._replace(lists=offsets)
         refuse_sizes("label", lists.offsets, "document", offsets, place)
-        owners = Groups(offsets, None, offsets[:-1]).number_rows()
-        queries, labels = (
-            (frame.read_ids("query") if frame.has("query") else frame.number_rows()).take(owners),
-            lists.values,
-        )
+        queries = frame.read_ids("query") if frame.has("query") else frame.number_rows()
+        queries, labels = queries.take(Groups(offsets, None, offsets[:-1]).number_rows()), lists.values
     else:
         queries, documents, labels = frame.read_ids("query"), frame.read_ids("document"), frame.read_numbers("label")
     codes = group(queries).number_rows(), documents.factorize()[0]

@@ -153,15 +153,16 @@ def refuse_ties(chunks: Spans, queries: Array, rows: Array) -> None:
 
 def read_spans(value: Any, name: str, columns: Any) -> Spans:
     """Read the spans of one side."""
-    place = f"`{name}`"
+    title, place = name, f"`{name}`"
     if isinstance(value, str | os.PathLike):
         with File(value) as file:
-            place, value = file.name, _read_file(file, columns)
+            value = _read_file(file, columns)
+        title = place = file.name
     if isinstance(value, Mapping) and not are_columns(value):
         return _read_dict(value, name, place)
     if isinstance(value, list | tuple):
         value = _list_columns(value, place)
-    frame = SpanFrame(value, ColumnNames.of(columns), place.strip("`"))
+    frame = SpanFrame(value, ColumnNames.of(columns), title)
     order = None
     if name == "chunks":
         role = next((role for role in ("rank", "score") if frame.has(role)), None)
@@ -184,9 +185,8 @@ def _read_file(file: File, columns: Any) -> Any:
         if file.is_folder or file.head.startswith(PARQUET_MAGIC):
             return open_dataset(spell_path(file.path)).to_table()
         if file.head.startswith(ARROW_MAGIC):
-            return optional_import("pyarrow.feather", "reading Arrow files", "arrow").read_table(
-                io.BytesIO(file.read())
-            )
+            feather = optional_import("pyarrow.feather", "reading Arrow files", "arrow")
+            return feather.read_table(io.BytesIO(file.read()))
         csv = optional_import("pyarrow.csv", "reading CSV", "arrow")
         content, header = file.read(), file.first_line
         delimiter = next((one for one in DELIMITERS if one.encode() in header), ",")

@@ -179,3 +179,11 @@ def test_report_has_a_section_on_shares_and_notes_on_chunks(has_holes, tmp_path)
     assert ('<td data-value="0.5">0.5000</td><td data-value="0.5">50.0 %</td>' in page) == has_holes
     assert "documents that their query has again, dropped, with later ranks closed up: 6" in page
     assert "chunks: @k counts documents: 12, of 18 chunks" in page
+
+
+def test_pickles_hold_the_share_and_no_rankings():
+    run = {f"q{q}": {f"d{d}": -d for d in range(500)} for q in range(20)}
+    fresh, read = (fn.evaluate({query: {"d1": 1} for query in run}, run, "ndcg@2") for _ in range(2))
+    assert read.judged == {"Judged@2": 0.5}
+    assert pickle.dumps(fresh) == pickle.dumps(read)
+    assert pickle.loads(pickle.dumps(fresh)).judged == read.judged
