@@ -37,7 +37,7 @@ from fastndcg.inputs.models import (
     make_counted_rankings,
     match_model,
 )
-from fastndcg.inputs.scored_frames import TablePair
+from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics

@@ -26,7 +26,7 @@ from fastndcg.evaluation import Request, join_system, make_options, parse_reques
 from fastndcg.inputs.dispatch import make_whole, prepare_truth
 from fastndcg.inputs.interactions import RankingPartitions
 from fastndcg.inputs.messages import Options, note_confused
-from fastndcg.inputs.scored_frames import TablePair
+from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.metrics.metric import Metric, Metrics

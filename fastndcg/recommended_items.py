@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.item_data import ItemData, read_item_data, read_user_ids
+from fastndcg.inputs.messages import refuse_keywords
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
@@ -39,6 +40,7 @@ def beyond_accuracy(
     user_ids: Any = None,
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
+    **keywords: Never,
 ) -> BeyondAccuracy:
     """
     Evaluate recommended items beyond accuracy, such as by novelty, diversity and coverage.
@@ -68,6 +70,8 @@ def beyond_accuracy(
         The ids of the users. By default their numbers from 0, or the users of the frame.
     columns, threads
         See `evaluate`.
+    **keywords
+        Must be left out. The error for a keyword that other programs have says what to write here.
 
     Returns
     -------
@@ -90,6 +94,8 @@ def beyond_accuracy(
     novelty@1        0.6667      3          0
     all: one value for all users together
     """
+    if keywords:
+        refuse_keywords(beyond_accuracy, keywords)
     parsed = parse_metrics(metrics, "beyond_accuracy")
     n_threads = check_threads(threads)
     item_data = read_item_data(

@@ -83,6 +83,10 @@ KEYWORDS = {
     "y_true": ([1], "the first two arguments"), "sample_weight": ([1], "result.mean(weights=…)"),
     "zzz": ("red", "Leave it out"),
 }  # fmt: skip
+ITEM_KEYWORDS = {
+    "train": "Items that users know are `interactions` in beyond_accuracy", "k": "The cutoff belongs to a metric",
+    "catalog": "Did you mean 'catalogue'?", "zzz": "Leave it out",
+}  # fmt: skip
 
 
 def test_names_that_people_write_are_found_or_explained():
@@ -104,6 +108,9 @@ def test_names_that_people_write_are_found_or_explained():
         for function, call in calls.items():
             with pytest.raises(TypeError, match=f"^`{name}` is no argument of {function}. .*{re.escape(words)}"):
                 call({name: value})
+    for name, words in ITEM_KEYWORDS.items():
+        with pytest.raises(TypeError, match=f"^`{name}` is no argument of beyond_accuracy. {re.escape(words)}"):
+            fn.beyond_accuracy([[0, 1]], "coverage", catalogue=2, **{name: None})
 
 
 def test_kaggle_s_map_has_the_convention_that_is_named():

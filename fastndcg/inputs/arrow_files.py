@@ -22,10 +22,8 @@ from fastndcg.inputs.files import (
     is_folder,
     spell_path,
 )
-from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.messages import Source
-from fastndcg.inputs.scored_frames import FileRequest
-from fastndcg.inputs.streams import StreamedTables
+from fastndcg.inputs.streams import FileRequest
 from fastndcg.inputs.table_sources import TableSource, convert_arrow_errors, pyarrow
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
@@ -47,26 +45,18 @@ def read_parquet(file: File, request: FileRequest) -> Any:
     read = functools.partial(_read_row_groups, files, name)
     count = functools.partial(_count_rows, files, name)
     source = TableSource(tuple(files.schema.names), read, "any", files.schema, count, is_counted=True)
-    return _read_tables(source, name, request)
+    return request.open(source, name, name, Source(name, "row", columns=source.names))
 
 
 def read_arrow(file: File, request: FileRequest) -> Any:
     """Read a file of Arrow or Feather. One that is refused is closed at once, not when its error is forgotten."""
     content = _Content(file)
     try:
-        return _read_tables(_open_arrow(content), file.name, request)
+        source = _open_arrow(content)
+        return request.open(source, file.name, file.name, Source(file.name, "row", columns=source.names))
     except BaseException:
         content.close()
         raise
-
-
-def _read_tables(source: TableSource, name: str, request: FileRequest) -> Any:
-    """Read the tables of a file. Rows of truth with scores are streamed."""
-    columns, options = request.columns, request.options
-    is_streamed = request.is_truth and options.duplicates is None  # documents that a query has again are read at once
-    if is_streamed and Frame(source.make_empty_table(source.names), columns, name).is_streamable:
-        return StreamedTables(source, columns, options.memory, options.progress, name=name, place=name)
-    return request.read(Frame(source, columns, name), Source(name, "row", columns=source.names))
 
 
 def _count_rows(files: Any, name: str) -> int:

@@ -53,8 +53,7 @@ from fastndcg.inputs.messages import (
 )
 from fastndcg.inputs.models import Model, match_scores, partition_model, read_score_matrix
 from fastndcg.inputs.records import is_golden_set, is_records, read_golden_set, read_records
-from fastndcg.inputs.scored_frames import FileRequest, ScoredRows, TablePair, read_truth_table
-from fastndcg.inputs.streams import StreamedTables
+from fastndcg.inputs.streams import FileRequest, ScoredRows, StreamedTables, TablePair, read_truth_table
 from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run, Table, choose_run, refuse_repeated
 from fastndcg.inputs.table_sources import TableSource, open_tables
 from fastndcg.named_conventions import Convention
@@ -174,12 +173,10 @@ def _read_prepared(truth: Any, _: Options) -> Any:
 
 def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTables | TablePair | Qrels:
     opened = open_tables(truth, "truth")
-    columns = options.name_columns("truth")
-    if isinstance(opened, TableSource) and opened.is_streamed:
-        empty = Frame(opened.make_empty_table(opened.names), columns, "truth")
-        if empty.is_streamable and options.duplicates is None:
-            return StreamedTables(opened, columns, options.memory, options.progress)
-    return read_truth_table(Frame(opened, columns, "truth"), options)
+    request = FileRequest(Qrels, options.name_columns("truth"), options, is_truth=True)
+    if isinstance(opened, TableSource):
+        return request.open(opened, "truth", "`truth`")  # type: ignore[no-any-return]
+    return request.read(Frame(opened, request.columns, "truth"))  # type: ignore[no-any-return]
 
 
 def _read_truth_records(truth: Any, options: Options) -> ScoredRows | TablePair | Qrels:

@@ -22,8 +22,7 @@ from fastndcg.inputs.files import File, FilePath, check_path, is_address
 from fastndcg.inputs.ids import split_at_blanks
 from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.records import read_json
-from fastndcg.inputs.scored_frames import FileRequest
-from fastndcg.inputs.streams import StreamedTables
+from fastndcg.inputs.streams import FileRequest, StreamedTables
 from fastndcg.inputs.table import Qrels, Rows, Run, Table, describe_row
 from fastndcg.inputs.text_lines import (
     NAME_THEM,

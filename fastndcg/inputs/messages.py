@@ -281,8 +281,10 @@ ANSWERS = {  # for keywords that other programs have
     "n_jobs": "Threads are counted by threads=",
     "rows": "Link prediction is evaluate_pairs(…, rows=…)",
     "competitors": "Link prediction is evaluate_pairs(…, competitors=…)",
+    "train": "Items that users know are `interactions` in beyond_accuracy, and `exclude` in evaluate",
 }
 ANSWERS |= {"cutoff": ANSWERS["k"], "top_n": ANSWERS["k"], "qids": ANSWERS["qid"], "y_pred": ANSWERS["y_score"]}
+ANSWERS |= {"train_data": ANSWERS["train"], "history": ANSWERS["train"]}
 
 
 def refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) -> None:

@@ -25,7 +25,7 @@ from fastndcg.inputs.files import LINE, File
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Source
-from fastndcg.inputs.scored_frames import FileRequest
+from fastndcg.inputs.streams import FileRequest
 from fastndcg.inputs.table import Table
 from fastndcg.inputs.text_lines import describe_remedy
 from fastndcg.rankings.validation import Array

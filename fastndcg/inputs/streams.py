@@ -1,40 +1,54 @@
 """
-Rows with labels and scores that are read table by table, in bounded memory.
+Rows with labels and scores, query after query: those of a whole table, or of tables that are read one by one.
 
-Tables are cut at the boundaries of queries. The first and the last query of a table may continue in the neighbouring
-tables: their rows are collected, and evaluated when all tables have been read. Rows in any order are sorted in memory,
-or by DuckDB on disk.
+Rows are (query, score, label) in any order, or one row per query with lists. Streamed tables are cut at the boundaries
+of queries, in bounded memory. The first and the last query of a table may continue in the neighbouring tables: their
+rows are collected, and evaluated when all tables have been read. Rows in any order are sorted in memory, or by DuckDB
+on disk.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import itertools
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, MissingPackageError, shorten
+from fastndcg.errors import Column, InvalidInputError, MissingPackageError, Option, shorten
+from fastndcg.inputs.arrays import convert_ranks
+from fastndcg.inputs.columns import ColumnNames
+from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.ids import IdColumn, concatenate_columns, group, split_spans
-from fastndcg.inputs.messages import Source
-from fastndcg.inputs.scored_frames import TELL_APART, ScoredRows, make_tie_keys
-from fastndcg.inputs.table import Rows, Run, refuse_repeated
+from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, group, split_spans
+from fastndcg.inputs.join import tie_keys
+from fastndcg.inputs.messages import Options, Source
+from fastndcg.inputs.table import Qrels, Rows, Run, Table, choose_run, describe_row, refuse_repeated, refuse_sizes
 from fastndcg.inputs.table_sources import WHOLE, TableSource, convert_arrow_errors, pyarrow
 from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import Array, as_labels
+from fastndcg.rankings.validation import Array, as_labels, as_offsets, as_scores, is_wide, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.pickling import Picklable
 from fastndcg.runtime.progress import is_watched
 
+TELL_APART = (
+    "Keep one of them, name a column that tells them apart: ", Column("document"), ", or take ",
+    Option("duplicates", "'first'"),
+)  # fmt: skip
 LEAST_MEMORY = 1 << 26  # bytes that DuckDB sorts with
 PREFIX = "fastndcg-"
 METHODS = ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch")  # of DuckDB 2, and of earlier ones
+
+Kind = TypeVar("Kind", bound=Table)
 
 
 class PlainRows(NamedTuple):
@@ -45,27 +59,178 @@ class PlainRows(NamedTuple):
     queries: IdColumn
     documents: IdColumn | None
 
+    @classmethod
+    def of_frame(cls, frame: Frame) -> Self:
+        """Read the columns of a frame with labels and scores, or ranks in their place."""
+        queries = frame.read_ids("query")
+        labels = as_labels(frame.read_numbers("label"), "labels")
+        documents = frame.read_ids("document") if frame.has("document") else None
+        return cls(labels, frame.read_numbers("rank" if frame.is_ranked else "score"), queries, documents)
+
+    def take(self, places: Array) -> Self:
+        """Copy some rows: a view would keep the memory of all."""
+        documents = None if self.documents is None else self.documents.take(places)
+        return self._replace(
+            labels=self.labels[places], scores=self.scores[places], queries=self.queries.take(places),
+            documents=documents,
+        )  # fmt: skip
+
+
+class Batch(NamedTuple):
+    """Rankings of whole queries, and the first row of each query among all rows."""
+
+    rankings: Rankings
+    query_ids: Array
+    first_rows: Array
+
+
+class ScoredRows(Picklable):
+    """
+    Labels and scores, query after query.
+
+    Attributes
+    ----------
+    queries : IdColumn
+        Their ids, or the numbers of rows with lists that have none.
+    names : array, optional
+        The ids as the user knows them, None without ids.
+    groups : Groups
+        The rows of each query in the order of the input.
+    """
+
+    def __init__(
+        self, rows: PlainRows, groups: Groups, source: Source, threads: int | None, *, has_ids: bool = True
+    ) -> None:
+        """Take rows in the order of the input, but the id of each query once."""
+        source = source._replace(remedy=TELL_APART)
+        self._source = source
+        self.queries = rows.queries
+        self.names = read_only(rows.queries.names()) if has_ids else None
+        self.groups = groups
+        self._run: Run | None = None
+        if rows.documents is not None:
+            self._run = Run.of(Rows(rows.queries, groups, rows.documents, rows.scores), source, threads)
+        order = slice(None) if groups.rows is None else groups.rows
+        self._are_ordinals = is_wide(rows.scores)
+        self._labels = read_only(rows.labels[order])
+        self._scores = read_only(as_scores(rows.scores[order], "scores"))
+        self._offsets = as_offsets(groups.offsets, "offsets", len(rows.labels))
+
+    @classmethod
+    def of_rows(cls, rows: PlainRows, source: Source, threads: int | None = 1, *, are_ranked: bool = False) -> Self:
+        """Group rows by query."""
+        groups = group(rows.queries, threads)
+        if are_ranked:
+            describe = functools.partial(describe_row, rows.queries, rows.documents, source)
+            rows = rows._replace(scores=convert_ranks(rows.scores, groups, describe, source.name))
+        return cls(rows._replace(queries=rows.queries.take(groups.firsts)), groups, source, threads)
+
+    @classmethod
+    def of_frame(
+        cls, frame: Frame, threads: int | None = None, source: Source | None = None, *, is_part: bool = False
+    ) -> Self:
+        """
+        Read the columns of a frame: numbers, or lists.
+
+        With `is_part`, the frame is one of several, and the caller checks that no query with lists occurs twice.
+        """
+        source = source or Source("`truth`", "row", n_before=frame.first_row)
+        if not frame.has_list_columns:
+            return cls.of_rows(PlainRows.of_frame(frame), source, threads, are_ranked=frame.is_ranked)
+        labels = frame.read_lists("label")
+        values = as_labels(labels.values, "labels")
+        scores, offsets = frame.read_lists("score")
+        refuse_sizes("label", labels.offsets, "score", offsets, source)
+        has_ids = frame.has("query")
+        queries = frame.read_ids("query") if has_ids else frame.number_rows()
+        if has_ids and not is_part:
+            refuse_repeated(queries, source)
+        documents = None
+        if frame.has("document"):
+            documents, own_offsets = frame.read_id_lists("document")
+            refuse_sizes("document", own_offsets, "score", offsets, source)
+        rows = PlainRows(values, scores, queries, documents)
+        groups = Groups(offsets, None, offsets[:-1])
+        return cls(rows, groups, source._replace(lists=offsets), threads, has_ids=has_ids)
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries."""
+        return len(self._offsets) - 1
+
+    def order_ties(self, convention: Convention | None, threads: int | None = 1) -> Array | None:
+        """Return tie keys if there are document ids and the convention orders ties by id, else None."""
+        if self._run is None or convention is None or TIES[convention.ties].orders != "id":
+            return None
+        return tie_keys(self._run, threads)
+
+    def rankings(self, convention: Convention | None, threads: int | None = None) -> Rankings:
+        """Make rankings of all queries."""
+        rankings = Rankings.from_checked(
+            self._labels, self._scores, self._offsets, self.names, tie_keys=self.order_ties(convention, threads),
+            find_name=self._place if self._run is None else _DocumentIds(self._place, self._run),
+        )  # fmt: skip
+        rankings.are_ordinals = self._are_ordinals
+        return rankings
+
+    def batch(self, first: int, stop: int, keys: Array | None) -> Batch:
+        """Make rankings of some queries with ids, given the tie keys of all rows."""
+        bounds = self._offsets[first : stop + 1]
+        span = slice(*bounds[[0, -1]].tolist())
+        names = np.asarray(self.names)[first:stop]
+        rankings = Rankings.from_checked(
+            self._labels[span], self._scores[span], read_only(bounds - bounds[0]), names,
+            find_name=lambda _, document: f"row {self._source.number(self._find_row(span.start + document))}",
+            tie_keys=None if keys is None else keys[span],
+        )  # fmt: skip
+        rankings.are_ordinals = self._are_ordinals
+        return Batch(rankings, names, self.number(self.groups.firsts[first:stop]))
+
+    def number(self, rows: Array) -> Array:
+        """Return the numbers of rows among all rows."""
+        return np.asarray(self._source.select(rows).numbers)
+
+    def _find_row(self, document: int) -> int:
+        """Return the row of a document in the input, or its index in all lists."""
+        return document if self.groups.rows is None else int(self.groups.rows[document])
+
+    def _place(self, _: str, document: int) -> str:
+        return str(self._find_row(document))
+
+
+@dataclass(frozen=True, slots=True)
+class _DocumentIds:
+    """The places of documents in a frame for messages, and their ids."""
+
+    place: Callable[[str, int], str]
+    run: Run
+
+    def __call__(self, name: str, document: int) -> str:
+        """Return the row of a document in the frame."""
+        return self.place(name, document)
+
+    def take(self, name: str, places: Array) -> Array:
+        """Return the ids of several documents."""
+        del name
+        return self.run.documents.take(places).names()
+
+
+class TablePair(NamedTuple):
+    """Judgments and a run that one table holds."""
+
+    qrels: Qrels
+    run: Run
+
 
 @contextlib.contextmanager
 def sort_rows(
     chunks: Iterable[tuple[PlainRows, int]], memory: int, most_rows: int
 ) -> Iterator[Iterator[tuple[PlainRows, int, Array]]]:
     """
-    Sort rows by query, and those of a query by their number.
+    Sort rows by query, and those of a query by their number, given chunks of rows and the number of the first of each.
 
-    Parameters
-    ----------
-    chunks : iterable of PlainRows and int
-        Rows, and the number of the first one.
-    memory : int
-        Bytes that DuckDB may take.
-    most_rows : int
-        How many rows are yielded at once.
-
-    Yields
-    ------
-    iterator of PlainRows, int and (n_rows,) int64 array
-        The sorted rows, the place of the first one among all sorted rows, and their numbers.
+    DuckDB may take `memory` bytes. Yield an iterator over chunks of at most `most_rows` sorted rows, the place of the
+    first one among all sorted rows, and their numbers.
     """
     try:
         duckdb = optional_import("duckdb", "sorting rows that do not fit into `memory`", "duckdb")
@@ -117,17 +282,8 @@ def _read_sorted(reader: Any) -> Iterator[tuple[PlainRows, int, Array]]:
     for batch in reader:
         if batch.num_rows:
             table = pyarrow.Table.from_batches([batch])
-            frame = Frame(table, {"query": "query", "document": "document"}, "rows")
-            documents = frame.read_ids("document") if "document" in table.column_names else None
-            labels, scores, numbers = (table.column(name).to_numpy() for name in ("label", "score", "number"))
-            yield PlainRows(labels, scores, frame.read_ids("query"), documents), place, numbers
-            place += len(numbers)
-
-
-def _take(rows: PlainRows, places: Array) -> PlainRows:
-    """Copy some rows: a view would keep the memory of all."""
-    documents = None if rows.documents is None else rows.documents.take(places)
-    return PlainRows(rows.labels[places], rows.scores[places], rows.queries.take(places), documents)
+            yield PlainRows.of_frame(Frame(table, None, "rows")), place, table.column("number").to_numpy()
+            place += batch.num_rows
 
 
 def _join(pieces: Sequence[PlainRows]) -> PlainRows:
@@ -138,14 +294,6 @@ def _join(pieces: Sequence[PlainRows]) -> PlainRows:
         concatenate_columns(queries),
         None if documents[0] is None else concatenate_columns(documents),
     )
-
-
-class Batch(NamedTuple):
-    """Rankings of whole queries, and the first row of each query among all rows."""
-
-    rankings: Rankings
-    query_ids: Array
-    first_rows: Array
 
 
 class Stream(NamedTuple):
@@ -162,59 +310,6 @@ class NotSorted(Exception):
     """Raised if query ids neither rise nor fall, so that rows must be grouped by query first."""
 
 
-def plain_rows(frame: Frame) -> PlainRows:
-    """Read the columns of a frame with labels and scores."""
-    documents = frame.read_ids("document") if frame.has("document") else None
-    labels = as_labels(frame.read_numbers("label"), "labels")
-    return PlainRows(labels, frame.read_numbers("score"), frame.read_ids("query"), documents)
-
-
-class QueryRows:
-    """
-    Rows grouped by query.
-
-    `row_numbers` are the numbers of the rows among all rows, or that of the first row. Error messages call the rows
-    `name`. A document that occurs twice in a query raises an error.
-    """
-
-    def __init__(
-        self, rows: PlainRows, name: str, row_numbers: Array | int, convention: Convention | None = None
-    ) -> None:
-        self._labels = rows.labels
-        self._scores = rows.scores
-        self._row_numbers = row_numbers
-        self.groups = group(rows.queries, threads=1)
-        distinct = rows.queries.take(self.groups.firsts)
-        self.names = distinct.names()
-        self.n_queries = len(self.names)
-        self._run: Run | None = None
-        if rows.documents is not None:
-            numbers, n_before = (None, row_numbers) if isinstance(row_numbers, int) else (row_numbers, 0)
-            source = Source(name, "row", numbers, n_before, TELL_APART)
-            self._run = Run.of(Rows(distinct, self.groups, rows.documents, self._scores), source, threads=1)
-        self._keys = make_tie_keys(self._run, convention, threads=1)
-
-    def batch(self, first: int, stop: int) -> Batch:
-        """Make rankings of some queries."""
-        bounds = self.groups.offsets[first : stop + 1]
-        firsts = self.groups.firsts[first:stop]
-        span = slice(*bounds[[0, -1]].tolist())
-        rows = span if self.groups.rows is None else self.groups.rows[span]
-        names = self.names[first:stop]
-        keys = None if self._keys is None else self._keys[span]
-        rankings = Rankings(self._labels[rows], self._scores[rows], bounds - bounds[0], tie_keys=keys, query_ids=names)
-        return Batch(rankings.set_locator(lambda _, document: self._place(span, document)), names, self.number(firsts))
-
-    def number(self, rows: Any) -> Any:
-        """Return the numbers of rows among all rows."""
-        return self._row_numbers + rows if isinstance(self._row_numbers, int) else self._row_numbers[rows]
-
-    def _place(self, span: slice, document: int) -> str:
-        """Return the row of a document among all rows."""
-        row = span.start + document
-        return f"row {self.number(row if self.groups.rows is None else self.groups.rows[row])}"
-
-
 class ListCutter:
     """Cuts tables whose rows are queries with lists. No query id may occur twice."""
 
@@ -225,8 +320,8 @@ class ListCutter:
 
     def whole_queries(self, frame: Frame, first_row: int) -> Iterator[Batch]:
         """Yield all queries of a table."""
-        rows = ScoredRows(frame, 1, self._name, is_part=True)
-        if rows.queries is not None:
+        rows = ScoredRows.of_frame(frame, 1, Source(self._name, "row", n_before=first_row), is_part=True)
+        if rows.names is not None:
             self._queries[first_row] = rows.queries
         rankings = rows.rankings(self._convention, 1)
         numbers = np.arange(first_row, first_row + len(frame))
@@ -260,11 +355,11 @@ class QueryCutter:
 
     def whole_queries(self, frame: Frame, first_row: int) -> Iterator[Batch]:
         """Yield the inner queries of a table, and collect the first and the last query."""
-        return self.cut(plain_rows(frame), first_row, first_row)
+        return self.cut(PlainRows.of_frame(frame), first_row)
 
-    def cut(self, rows: PlainRows, place: int, numbers: Array | int) -> Iterator[Batch]:
+    def cut(self, rows: PlainRows, place: int, numbers: Array | None = None) -> Iterator[Batch]:
         """Yield the inner queries of rows that stand at a place among all, and collect the first and the last query."""
-        queries = QueryRows(rows, self._name, numbers, self._convention)
+        queries = ScoredRows.of_rows(rows, Source(self._name, "row", numbers, place))
         if not queries.n_queries:
             return
         if queries.groups.rows is not None:
@@ -273,12 +368,12 @@ class QueryCutter:
         ends = {}
         for query in {0, last}:
             places = np.arange(*queries.groups.offsets[query : query + 2].tolist())
-            ends[place + int(places[0])] = _take(rows, places), queries.number(places)
+            ends[place + int(places[0])] = rows.take(places), queries.number(places)
         with self._lock:
-            self._check_order(place, place + len(rows.labels), queries.names)
+            self._check_order(place, place + len(rows.labels), np.asarray(queries.names))
             self._edges |= ends
         if last > 1:
-            yield queries.batch(1, last)
+            yield queries.batch(1, last, queries.order_ties(self._convention))
 
     def _check_order(self, first_row: int, stop_row: int, names: Array) -> None:
         """Raise NotSorted unless query ids rise, or fall, throughout: then no query occurs twice."""
@@ -299,8 +394,8 @@ class QueryCutter:
         if not self._edges:
             return
         pieces, numbers = zip(*(self._edges[place] for place in sorted(self._edges)), strict=True)
-        queries = QueryRows(_join(pieces), self._name, np.concatenate(numbers), self._convention)
-        yield queries.batch(0, queries.n_queries)
+        queries = ScoredRows.of_rows(_join(pieces), Source(self._name, "row", np.concatenate(numbers)))
+        yield queries.batch(0, queries.n_queries, queries.order_ties(self._convention))
 
 
 MEMORY = 2 << 30
@@ -310,8 +405,6 @@ MOST_ROWS = 1 << 20  # the size of row groups that pyarrow writes: splitting one
 LIST_ROWS = 128  # a list counts as so many rows
 LEAST_ROWS = 1 << 14  # of a table that is evaluated: small batches are joined
 READ_ROWS = 1 << 17  # that libraries are to read at once
-
-Progress = Callable[[int, int], None]
 
 
 def parse_memory(memory: Any) -> int:
@@ -337,22 +430,13 @@ class StreamedTables:
     `name`, and rows those of `place`.
     """
 
-    def __init__(
-        self,
-        source: TableSource,
-        columns: Mapping[str, str] | None,
-        memory: Any,
-        progress: Progress | None = None,
-        *,
-        name: str = "truth",
-        place: str = "`truth`",
-    ) -> None:
+    def __init__(self, source: TableSource, columns: ColumnNames, options: Options, name: str, place: str) -> None:
         self._source = source
         self._columns = columns
         self._name = name
         self._place = place
-        self._memory = parse_memory(memory)
-        self._progress = progress
+        self._memory = parse_memory(options.memory)
+        self._progress = options.progress
         self._convention: Convention | None = None
         # names alone decide on the columns, of which the first table may show the types
         empty = self._frame(source.make_empty_table(source.names), 0)
@@ -402,7 +486,7 @@ class StreamedTables:
             yield self._group_rows([table for table, _ in first_tables])
             return
         chunks = itertools.chain(_drain(first_tables), tables)
-        rows = ((plain_rows(self._frame(table, first)), first) for table, first in chunks)
+        rows = ((PlainRows.of_frame(self._frame(table, first)), first) for table, first in chunks)
         queries = QueryCutter(self._place, self._convention)
         with sort_rows(rows, self._memory, self._most_rows(8)) as parts:
             yield Stream(parts, lambda part: queries.cut(*part), queries.remaining, 2)
@@ -411,15 +495,18 @@ class StreamedTables:
         """Stream rankings of tables in memory."""
         if not tables:
             return Stream((), lambda _: iter(()), lambda: iter(()), 1)
-        queries = QueryRows(plain_rows(self._frame(_concatenate(tables), 0)), self._place, 0, self._convention)
+        rows = PlainRows.of_frame(self._frame(_concatenate(tables), 0))
+        queries = ScoredRows.of_rows(rows, Source(self._place, "row"))
+        keys = queries.order_ties(self._convention)
         spans = split_spans(queries.groups.offsets)
-        return Stream(spans, lambda span: iter((queries.batch(*span),)), lambda: iter(()), len(spans), len(spans))
+        n = len(spans)
+        return Stream(spans, lambda span: iter((queries.batch(span[0], span[1], keys),)), lambda: iter(()), n, n)
 
     def whole(self) -> Rankings:
         """Read all rankings at once, whatever memory they take."""
         tables = [table for table, _ in self._read_in_order(self._make_counter(), MOST_ROWS)]
         table = _concatenate(tables) if tables else self._source.make_empty_table(self._columns_to_read)
-        return ScoredRows(self._frame(table, 0), name=self._place).rankings(self._convention)
+        return ScoredRows.of_frame(self._frame(table, 0), source=Source(self._place, "row")).rankings(self._convention)
 
     @property
     def _row_bytes(self) -> int:
@@ -584,3 +671,92 @@ def _as_plain_type(kind: Any) -> Any:
     """Return the type of the values of categories, and any other type as it is."""
     types = pyarrow.types
     return kind.value_type if types.is_dictionary(kind) else kind
+
+
+class FileRequest(NamedTuple):
+    """
+    What is read from a table: judgments or a run, or what truth may be.
+
+    Attributes
+    ----------
+    kind : type
+        Qrels or Run.
+    columns : ColumnNames
+        What is known of the columns of this side.
+    options : Options
+        The options of the evaluation.
+    is_truth : bool
+        True if the table may hold labels and scores in place of judgments.
+    """
+
+    kind: type[Table]
+    columns: ColumnNames
+    options: Options
+    is_truth: bool = False
+
+    def open(self, tables: TableSource, name: str, place: str, source: Source | None = None) -> Any:
+        """Read tables, whose columns error messages call those of `name`. Rows of truth with scores are streamed."""
+        # documents that a query has again are read at once
+        is_streamed = self.is_truth and tables.is_streamed and self.options.duplicates is None
+        if is_streamed and Frame(tables.make_empty_table(tables.names), self.columns, name).is_streamable:
+            return StreamedTables(tables, self.columns, self.options, name, place)
+        return self.read(Frame(tables, self.columns, name), source)
+
+    def read(self, frame: Frame, source: Source | None = None) -> Any:
+        """Read what the columns of a table hold."""
+        if self.is_truth:
+            return read_truth_table(frame, self.options, source)
+        return read_table(self.kind, frame, self.options.threads, source)
+
+
+def read_truth_table(frame: Frame, options: Options, source: Source | None = None) -> ScoredRows | TablePair | Qrels:
+    """Read what a table without predictions holds: labels and scores, relevant and retrieved ids, or judgments."""
+    threads = options.threads
+    pair = frame.find_id_lists()
+    if pair is not None:
+        run = choose_run(options).of_frame(pair[1], threads, source)
+        return TablePair(Qrels.of_frame(pair[0], threads, source), run)
+    if frame.has_scores and options.duplicates is not None and frame.has("document"):
+        return _read_repeated(frame, options, source)
+    if frame.has_scores:
+        return ScoredRows.of_frame(frame, threads, source)
+    return read_table(Qrels, frame, threads, source)
+
+
+def _read_repeated(frame: Frame, options: Options, source: Source | None) -> TablePair:
+    """Read labels beside scores as judgments and a run, where a query may have a document in several rows."""
+    run = choose_run(options).of_frame(frame, options.threads, source)
+    place = source or Source("`truth`", "row")
+    if frame.has_list_columns:
+        documents, offsets = frame.read_id_lists("document")
+        lists, place = frame.read_lists("label"), place._replace(lists=offsets)
+        refuse_sizes("label", lists.offsets, "document", offsets, place)
+        queries = frame.read_ids("query") if frame.has("query") else frame.number_rows()
+        queries, labels = queries.take(Groups(offsets, None, offsets[:-1]).number_rows()), lists.values
+    else:
+        queries, documents, labels = frame.read_ids("query"), frame.read_ids("document"), frame.read_numbers("label")
+    codes = group(queries).number_rows(), documents.factorize()[0]
+    pairs = codes[0] * (int(codes[1].max(initial=0)) + 1) + codes[1]
+    _, firsts, owners = np.unique(pairs, return_index=True, return_inverse=True)
+    differs = labels != labels[firsts][owners]
+    if differs.any():
+        row = int(np.argmax(differs))
+        first = int(firsts[owners[row]])
+        raise InvalidInputError(
+            f"{place.name}: a document must have one label in a query, but document {show_name(documents.name(row))} "
+            f"of query {show_name(queries.name(row))} has {labels[first]} and {labels[row]} in ",
+            *place.pair(first, row),
+            ". Give it one",
+        )
+    kept = np.sort(firsts)
+    own = queries.take(kept)
+    groups = group(own)
+    judged = Rows(own.take(groups.firsts), groups, documents.take(kept), labels[kept])
+    return TablePair(Qrels.of_distinct(judged, run.source.select(kept)), run)
+
+
+def read_table(kind: type[Kind], frame: Frame, threads: int | None = None, source: Source | None = None) -> Kind:
+    """Read a table from a frame: judgments by subtopic if it has a column of subtopics."""
+    if issubclass(DiversityQrels, kind) and frame.has("subtopic"):
+        return cast(Kind, DiversityQrels.of_frame(frame, threads, source))
+    return kind.of_frame(frame, threads, source)

@@ -26,7 +26,7 @@ from fastndcg.inputs.files import Block, Blocks, File
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, group_runs
 from fastndcg.inputs.messages import Source
-from fastndcg.inputs.scored_frames import FileRequest
+from fastndcg.inputs.streams import FileRequest
 from fastndcg.inputs.table import RepeatedRun, Rows, Table
 from fastndcg.inputs.table_sources import pyarrow
 from fastndcg.kernels.input_arrays import LineOutput

@@ -26,7 +26,7 @@ from fastndcg.inputs.item_selection import convert_to_interactions
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.models import Model, read_score_matrix
-from fastndcg.inputs.scored_frames import TablePair
+from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families.counts import n_relevant, precision_denominator, recall_denominator
 from fastndcg.metrics.families.definition import JudgedBySubtopic
