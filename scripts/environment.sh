@@ -54,14 +54,15 @@ print(digest.hexdigest())
 PYTHON
 }
 
-# run_pip ARGUMENTS: run pip, whose output goes to standard error.
+# run_pip COMMAND ARGUMENTS: run pip, whose output goes to standard error.
 run_pip() {
   "$BIN/python" -m pip "$@" >&2 ||
     fail "pip could not install what fastndcg needs (its messages are above): it takes a network, or PIP_INDEX_URL"
 }
 
 # install_package GROUP: build the wheel and install it with its extra `all` and this dependency group, unless that was
-# done with the same sources. The group `progress` is an extra: what a user of `scripts/demo` needs.
+# done with the same sources. The group `progress` is an extra: what a user of `scripts/demo` needs. Python compiles what
+# it imports: pip would compile all that it installs, which takes half a minute for the peers.
 install_package() {
   make_venv
   local stamp=$VENV/installed have=() implied wheel hash
@@ -89,12 +90,12 @@ install_package() {
     *) implied="progress $1" ;;
   esac
   if [[ $1 == progress ]]; then
-    run_pip install "$shown" "${wheel[0]}[progress]"
+    run_pip install --no-compile "$shown" "${wheel[0]}[progress]"
   else
     update_pip
-    run_pip install "$shown" "${wheel[0]}[all]" --group "$1"
+    run_pip install --no-compile "$shown" "${wheel[0]}[all]" --group "$1"
   fi
-  run_pip install --quiet --no-deps --force-reinstall "${wheel[0]}"
+  run_pip install --no-compile --quiet --no-deps --force-reinstall "${wheel[0]}"
   echo "$hash" "${have[@]:1}" "$implied" > "$stamp"
 }
 
@@ -109,14 +110,14 @@ install_tools() {
   read -r -a dependencies < <("$BIN/python" -c 'import tomllib
 print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"])')
   update_pip
-  run_pip install --quiet "${dependencies[@]}" --group lint
+  run_pip install --no-compile --quiet "${dependencies[@]}" --group lint
   cp "$ROOT/pyproject.toml" "$stamp"
 }
 
 # Dependency groups need pip 25.1.
 update_pip() {
   if ! "$BIN/python" -m pip install --help | grep -q -- --group; then
-    run_pip install --quiet --upgrade "pip>=25.1"
+    run_pip install --no-compile --quiet --upgrade "pip>=25.1"
   fi
 }
 
