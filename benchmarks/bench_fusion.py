@@ -7,8 +7,8 @@ import pytest
 
 import fastndcg as fn
 from benchmarks.data import make_rows
-from benchmarks.processes import prepare_python
 from benchmarks.proof import check_fused
+from benchmarks.race import prepare_python
 from fastndcg.fusion.methods import FusionMethod
 
 METHODS = ["rrf(k=60)", "wsum(norm=min_max)"]

@@ -7,8 +7,8 @@ import pytest
 
 import fastndcg as fn
 from benchmarks.data import make_rows
-from benchmarks.processes import measure_peak, prepare_python
 from benchmarks.proof import equals
+from benchmarks.race import measure_peak, prepare_python
 
 METRICS = "ndcg@10,map,rr"
 

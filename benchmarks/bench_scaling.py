@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks.data import count_cpus, make_sized_workload, make_workload, prepare_evaluation, prepare_reading
-from benchmarks.processes import measure_peak
 from benchmarks.proof import verify_values
+from benchmarks.race import measure_peak
 from benchmarks.record import ROOT
 
 MEMORY = """

@@ -8,8 +8,8 @@ import pytest
 
 import fastndcg as fn
 from benchmarks.data import Array
-from benchmarks.processes import measure_peak
 from benchmarks.proof import equals
+from benchmarks.race import measure_peak
 from benchmarks.record import ROOT
 
 N_USERS = 1_000

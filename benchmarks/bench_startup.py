@@ -6,7 +6,7 @@ import time
 import pytest
 
 from benchmarks.data import NDCG, TWELVE
-from benchmarks.processes import measure_peak, prepare_python, run_python
+from benchmarks.race import measure_peak, prepare_python, run_python
 
 CODE = """
 import time

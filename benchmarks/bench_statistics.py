@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from benchmarks.processes import measure_peak
+from benchmarks.race import measure_peak
 from benchmarks.record import ROOT
 
 METRICS = (fn.nDCG @ 10, fn.AP, fn.RR, fn.P @ 5, fn.R @ 100)

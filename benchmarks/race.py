@@ -3,6 +3,9 @@ One call timed by pytest-benchmark, in alternation with the calls that it is com
 
 The fixture `race` proves the result of a call, then times it. After each round of pytest-benchmark, every other call is
 timed as long. A comparison is the median of the ratios of these pairs, with its 95 % interval, in `extra_info`.
+
+Whole processes are calls, too. Their peak of memory is VmHWM, which a process reads of itself at its end. It counts
+from the start of its program: neither the memory of the process that starts it nor what the system reclaims counts.
 """
 
 from __future__ import annotations
@@ -10,14 +13,20 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 BURST = 0.02  # seconds: shorter calls are repeated for so long in each round
 MIN_ROUNDS = 5
 PARTS = 4  # of a round of `scripts/bench --against`
 LEVEL = 0.05  # of an interval: its chance to miss the median
+PRINT_PEAK = """
+print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
 
 Call = Callable[[], Any]
 
@@ -74,6 +83,29 @@ def time_calls(call: Call, n_calls: int) -> float:
     for _ in repeats:
         call()
     return (time.perf_counter() - start) / n_calls
+
+
+def run_python(*arguments: str, **environment: str) -> str:
+    """Run Python to its end and return what it prints. It writes bytecode, so that imports are second imports."""
+    completed = subprocess.run(
+        [sys.executable, *arguments], env=os.environ | {"PYTHONDONTWRITEBYTECODE": ""} | environment, text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if completed.returncode:
+        raise AssertionError(f"a process failed: {completed.stderr.strip().splitlines()[-1:]}")
+    return completed.stdout
+
+
+def prepare_python(*arguments: str, **environment: str) -> Call:
+    """Return a call that runs Python to its end."""
+    return lambda: run_python(*arguments, **environment)
+
+
+def measure_peak(code: str) -> float | None:
+    """Return the highest memory of a process that runs this code, in MiB, or None where the system does not say."""
+    if not Path("/proc/self/status").exists():
+        return None
+    return int(run_python("-c", code + PRINT_PEAK).split()[-1]) / 1024
 
 
 class Race:

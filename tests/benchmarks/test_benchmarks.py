@@ -13,7 +13,7 @@ import peer_libraries
 import pytest
 
 import fastndcg as fn
-from benchmarks import against, data, processes, proof, race, record
+from benchmarks import against, data, proof, race, record
 from benchmarks.against import Row
 from benchmarks.race import Ratio
 from scripts import figures
@@ -113,11 +113,11 @@ def test_row_that_one_side_cannot_run():
 
 def test_peak_of_a_process():
     held = np.ones(30_000_000)
-    small, large = (processes.measure_peak(f"data = bytearray({size})") for size in (10**6, 10**8))
+    small, large = (race.measure_peak(f"data = bytearray({size})") for size in (10**6, 10**8))
     assert small < 60 < held.nbytes / 2**20
     assert large - small == pytest.approx(99e6 / 2**20, abs=5)
     with pytest.raises(AssertionError, match="a process failed"):
-        processes.run_python("-c", "raise SystemExit('no')")
+        race.run_python("-c", "raise SystemExit('no')")
 
 
 @pytest.mark.parametrize("name", [name for name, entry in peer_libraries.PEERS.items() if entry.ndcg is not None])
