@@ -14,7 +14,7 @@ import pytest
 
 import fastndcg as fn
 from fastndcg import choices
-from fastndcg.cli import completion
+from fastndcg.cli import parser
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.metrics.families import CATALOG, FAMILIES
 from fastndcg.named_conventions import KINDS, conventions
@@ -225,10 +225,10 @@ def test_shells_complete_commands_metrics_and_conventions(line, expected):
 
 
 def test_completion_is_for_shells_only(monkeypatch):
-    monkeypatch.delenv(completion.REQUESTED, raising=False)
-    monkeypatch.setattr(completion, "optional_import", pytest.fail)
-    completion.complete(None)
-    assert completion.find_completions("metrics", "AP,bpr") == ["AP,bpref"]
+    monkeypatch.delenv(parser.REQUESTED, raising=False)
+    monkeypatch.setattr(parser, "optional_import", pytest.fail)
+    parser.complete(None)
+    assert parser.find_completions("metrics", "AP,bpr") == ["AP,bpref"]
 
 
 def test_command_line_without_command_prints_help(capsys):

@@ -83,9 +83,17 @@ KEYWORDS = {
     "y_true": ([1], "the first two arguments"), "sample_weight": ([1], "result.mean(weights=…)"),
     "zzz": ("red", "Leave it out"),
 }  # fmt: skip
-ITEM_KEYWORDS = {
-    "train": "Items that users know are `interactions` in beyond_accuracy", "k": "The cutoff belongs to a metric",
-    "catalog": "Did you mean 'catalogue'?", "zzz": "Leave it out",
+OWN_KEYWORDS = {
+    "explain": {"q": "is query=", "qid": "is query=", "metrics": "or metric="},
+    "fuse": {
+        "k": "'rrf(k=60)'", "norm": "'wsum(norm=min_max)'", "params": "weights=", "alpha": "[alpha, 1 - alpha]",
+        "top_k": "fuse(…).top(k)", "queries": "fusion_convention='default(queries=union)'", "qrels": "tune_fusion",
+        "weight": "Did you mean 'weights'?", "zzz": "Leave it out",
+    },
+    "beyond_accuracy": {
+        "train": "are `interactions` in beyond_accuracy", "k": "The cutoff belongs to a metric",
+        "catalog": "Did you mean 'catalogue'?", "zzz": "Leave it out",
+    },
 }  # fmt: skip
 
 
@@ -101,6 +109,7 @@ def test_names_that_people_write_are_found_or_explained():
             fn.conventions[name]
     for name, (value, words) in KEYWORDS.items():
         calls = {
+            "explain": lambda own: fn.explain([[1, 0]], [[2, 1]], "rr", **own),
             "evaluate": lambda own: fn.evaluate([[1, 0]], [[2, 1]], "rr", **own),
             "Evaluator": lambda own: fn.Evaluator([[1, 0]], "rr", **own),
             "compare": lambda own: fn.compare([[1, 0]], {"a": [[2, 1]], "b": [[1, 2]]}, "rr", **own),
@@ -108,9 +117,10 @@ def test_names_that_people_write_are_found_or_explained():
         for function, call in calls.items():
             with pytest.raises(TypeError, match=f"^`{name}` is no argument of {function}. .*{re.escape(words)}"):
                 call({name: value})
-    for name, words in ITEM_KEYWORDS.items():
-        with pytest.raises(TypeError, match=f"^`{name}` is no argument of beyond_accuracy. {re.escape(words)}"):
-            fn.beyond_accuracy([[0, 1]], "coverage", catalogue=2, **{name: None})
+    for function, answers in OWN_KEYWORDS.items():
+        for name, words in answers.items():
+            with pytest.raises(TypeError, match=f"^`{name}` is no argument of {function}. .*{re.escape(words)}"):
+                getattr(fn, function)([[1, 0]], [[2, 1]], **{name: 60})
 
 
 def test_kaggle_s_map_has_the_convention_that_is_named():

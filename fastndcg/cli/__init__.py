@@ -22,9 +22,8 @@ from typing import Any
 
 from fastndcg.cli import output
 from fastndcg.cli.commands import COMMANDS
-from fastndcg.cli.completion import SET_UP, complete
 from fastndcg.cli.files import find_mistake, prepare
-from fastndcg.cli.parser import WRONG_USE, finish, make_parser
+from fastndcg.cli.parser import SET_UP, WRONG_USE, complete, finish, make_parser
 from fastndcg.errors import Choice, Column, FastndcgError, InvalidInputError, Option, Words, shorten
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.lazy_import import load

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastndcg.cli import files, formats, options, output
-from fastndcg.cli.progress import show_progress
+from fastndcg.cli import files, options, output
 from fastndcg.errors import InvalidInputError
 from fastndcg.exports.exportable import dump_json
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from fastndcg.statistics.comparison import Comparison
 
 CURVE_METRICS = "ndcg"  # drawn at each cutoff where no metric has a cutoff
-STATISTICS = ("margin", "test", "correction", "family", "alternative", "interval", "level", "replicates", "seed")
+STATISTICS = "margin test correction family alternative interval level replicates seed"
 
 
 def run_compare(arguments: argparse.Namespace) -> None:
@@ -101,32 +100,20 @@ def _compare(arguments: argparse.Namespace, curves: Metrics | None) -> Compariso
             f"{arguments.command} needs two RUNs or more, got 1. Name another, or take `fastndcg evaluate` for one run."
         )
     metrics = parse_metrics(arguments.metrics or options.DEFAULT_METRICS)
-    statistics = {name: getattr(arguments, name) for name in STATISTICS if getattr(arguments, name) is not None}
-    with show_progress(2 + len(arguments.runs)) as begin_step:
-        begin_step(f"reading {Path(arguments.qrels).name}")
-        from fastndcg.statistics.compare import compare  # imports numpy, which the checks above do without
-        from fastndcg.statistics.settings import Settings
+    from fastndcg.statistics.compare import compare  # imports numpy, which the checks above do without
+    from fastndcg.statistics.settings import Settings
 
-        Settings(**statistics)
-        segments = files.read_segments(arguments.segments) if getattr(arguments, "segments", None) else None
-        queries = files.read_queries(arguments.queries) if getattr(arguments, "queries", None) else None
-        qrels = files.read_judgments(arguments.qrels, arguments)
-        runs = list(files.read_runs(arguments, qrels, begin_step))
-        begin_step("comparing")
-        return compare(
-            qrels,
-            runs,
-            metrics,
-            baseline=find_baseline(arguments.baseline, [name for name, _ in runs], arguments.runs),
-            convention=arguments.convention,
-            segments=segments,
-            curves=curves,
-            queries=queries,
-            threads=arguments.threads,
-            **files.list_duplicates(arguments),
-            **files.read_selection(arguments, arguments.runs),
-            **statistics,
-        )
+    statistics = options.pick(arguments, STATISTICS)
+    Settings(**statistics)
+    segments = files.read_pairs(arguments.segments, "segment") if getattr(arguments, "segments", None) else None
+    queries = files.read_pairs(arguments.queries, "text") if getattr(arguments, "queries", None) else None
+    qrels = files.read_judgments(arguments.qrels, arguments)
+    runs = list(files.read_runs(arguments, qrels))
+    return compare(
+        qrels, runs, metrics, baseline=find_baseline(arguments.baseline, [name for name, _ in runs], arguments.runs),
+        segments=segments, curves=curves, queries=queries, **options.pick(arguments, "convention threads"),
+        **files.list_duplicates(arguments), **files.read_selection(arguments, arguments.runs), **statistics,
+    )  # fmt: skip
 
 
 def find_baseline(baseline: str | None, names: Sequence[str], paths: Sequence[str]) -> str | None:
@@ -156,38 +143,29 @@ def run_explain(arguments: argparse.Namespace) -> None:
     parse_metrics(arguments.metric)
     if arguments.against is not None:
         parse_convention(arguments.against)
-    with show_progress(1) as begin_step:
-        begin_step("reading")
-        from fastndcg.explaining import explain  # imports numpy, which --help and the checks above do without
+    from fastndcg.explaining import explain  # imports numpy, which --help and the checks above do without
 
-        truth = files.read_judgments(arguments.qrels, arguments)
-        explanation = explain(
-            truth,
-            files.read_predictions(arguments.runs[0], truth, arguments),
-            arguments.metric,
-            query=arguments.query,
-            convention=arguments.convention,
-            against=arguments.against,
-            **files.list_duplicates(arguments),
-            **files.read_selection(arguments, arguments.runs),
-        )
+    truth = files.read_judgments(arguments.qrels, arguments)
+    predictions = files.read_predictions(arguments.runs[0], truth, arguments)
+    explanation = explain(
+        truth, predictions, arguments.metric, **options.pick(arguments, "query convention against"),
+        **files.list_duplicates(arguments), **files.read_selection(arguments, arguments.runs),
+    )  # fmt: skip
     output.write_result(arguments, explanation)
 
 
 def run_agreement(arguments: argparse.Namespace) -> None:
     """Compare the runs, and write the result."""
     metrics = parse_metrics(arguments.metrics or options.AGREEMENT_METRICS, "agreement")
-    with show_progress(len(arguments.runs) + 1) as begin_step:
-        from fastndcg.rank_agreement import agreement  # imports numpy, which --help and the checks above do without
+    from fastndcg.rank_agreement import agreement  # imports numpy, which --help and the checks above do without
 
-        runs = [run for _, run in files.read_runs(arguments, None, begin_step)]
-        begin_step("comparing")
-        result = agreement(runs[0], runs[1], metrics, threads=arguments.threads, duplicates=arguments.duplicates)
-    report, form, per_query = formats.Report("", result), arguments.format, arguments.per_query
+    (_, first), (_, second) = files.read_runs(arguments, None)
+    result = agreement(first, second, metrics, **options.pick(arguments, "threads duplicates"))
+    report, form, per_query = output.Report("", result), arguments.format, arguments.per_query
     if form == "table":
-        output.write(formats.FORMATS[form]([report], per_query), arguments.output)
+        output.write_reports(arguments, [report])
     elif form == "json":
-        facts = formats.describe_run(report, per_query)
+        facts = output.describe_run(report, per_query)
         output.write([dump_json({name: fact for name, fact in facts.items() if name != "run"})], arguments.output)
     elif form == "csv" and not per_query:
         head = csv_row([*map(str, result.metrics), "queries", "tied"])

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from fastndcg.cli import files, formats, options, output, trec_eval
-from fastndcg.cli.progress import ROWS, show_progress
+from fastndcg.cli import files, options, output, trec_eval
+from fastndcg.cli.output import Report, write_reports
 from fastndcg.cli.trec_eval import MetricRequest, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import parse_metrics
@@ -19,9 +19,6 @@ from fastndcg.named_conventions import Convention
 from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import check_packages
-
-if TYPE_CHECKING:
-    from fastndcg.inputs.formats import Content
 
 DEMO_RUNS = ("lambdarank.run", "pointwise.run")
 DEMO_NOTE = (
@@ -45,25 +42,21 @@ def run(arguments: argparse.Namespace) -> int:
     trec_options = TrecEvalOptions(arguments.relevance_level, arguments.n_documents)
     select_metrics(request.lines(trec_options), arguments.format)  # reports wrong metrics before any file is read
     floors = options.read_floors(arguments.fail_under)
-    _check_summary(arguments)
-    _check_decisions(arguments, request)
-    content = _look_for_scores(arguments)
-    _check_files(arguments, content)
+    _check_options(arguments, request, floors)
     task = _Task(request, trec_options, convention, arguments)
-    if content.has_scores:
-        reports = [_evaluate_stream(task, content)]
+    if _has_scores(arguments):
+        reports = [_evaluate_stream(task)]
     else:
         with _open_files(arguments) as (qrels, runs):
             reports = _evaluate(qrels, runs, task)
-    note = [f"{DEMO_NOTE}\n"] if arguments.qrels is None and arguments.format == "table" else ()
-    pieces = chain(formats.FORMATS[arguments.format](reports, arguments.per_query), note)
-    output.write(chain(pieces, _list_intervals(reports)) if arguments.interval else pieces, arguments.output)
+    note = [f"{DEMO_NOTE}\n"] if arguments.qrels is None and arguments.format == "table" else []
+    write_reports(arguments, reports, chain(note, _list_intervals(reports) if arguments.interval else ()))
     if arguments.save_baseline is not None:
         output.say_written(arguments.save_baseline)
     return _check_floors(reports, floors, arguments.fail_by)
 
 
-def _list_intervals(reports: Sequence[formats.Report]) -> Iterator[str]:
+def _list_intervals(reports: Sequence[Report]) -> Iterator[str]:
     """Yield the lines of a table with the interval of each mean."""
     rows = [["run", "metric", "mean", "95 % interval", "method"]]
     for report in reports:
@@ -75,7 +68,7 @@ def _list_intervals(reports: Sequence[formats.Report]) -> Iterator[str]:
     yield from (f"{line}\n" for line in align_columns(rows, 2))
 
 
-def _check_floors(reports: Sequence[formats.Report], floors: Mapping[str, float], floor_by: str) -> int:
+def _check_floors(reports: Sequence[Report], floors: Mapping[str, float], floor_by: str) -> int:
     """Return 1 if the mean of a run is below its floor, which standard error says, else 0."""
     is_below = False
     for metric, floor in floors.items():
@@ -90,14 +83,20 @@ def _check_floors(reports: Sequence[formats.Report], floors: Mapping[str, float]
     return int(is_below)
 
 
-def _check_decisions(arguments: argparse.Namespace, request: MetricRequest) -> None:
-    """Raise an error for options on floors and baselines that do not fit the others."""
+def _check_options(arguments: argparse.Namespace, request: MetricRequest, floors: Mapping[str, float]) -> None:
+    """Raise an error for options that do not fit each other."""
+    has_query_lines = arguments.format == "trec" or (arguments.format == "table" and arguments.per_query)
+    if arguments.no_summary and not has_query_lines:
+        raise InvalidInputError(
+            f"-n needs lines for each query, but --format {arguments.format} prints none here. "
+            "Add --format trec, or -q to a table."
+        )
     if arguments.interval and arguments.format != "table":
         raise InvalidInputError("--interval is for a table. Take --save-baseline and confidence_interval, or compare.")
-    if arguments.interval or (arguments.fail_under and arguments.fail_by != "value"):
+    if arguments.interval or (floors and arguments.fail_by != "value"):
         check_packages("a confidence interval", "statistics")
     metrics = {str(line.metric) for line in request.lines(TrecEvalOptions(), 0) if line.metric is not None}
-    for metric in options.read_floors(arguments.fail_under):
+    for metric in floors:
         name = str(parse_metrics(metric)[0])
         if name not in metrics:
             raise InvalidInputError(f"--fail-under must be of an evaluated metric, but is of {name}. Add it to -m.")
@@ -105,17 +104,13 @@ def _check_decisions(arguments: argparse.Namespace, request: MetricRequest) -> N
         raise InvalidInputError(f"--save-baseline is of one run, not {len(arguments.runs)}. Name one run.")
 
 
-def _check_summary(arguments: argparse.Namespace) -> None:
-    has_query_lines = arguments.format == "trec" or (arguments.format == "table" and arguments.per_query)
-    if arguments.no_summary and not has_query_lines:
-        raise InvalidInputError(
-            f"-n needs lines for each query, but --format {arguments.format} prints none here. "
-            "Add --format trec, or -q to a table."
-        )
+def _has_scores(arguments: argparse.Namespace) -> bool:
+    """Return True for one file that has labels and scores. Raise an error for files that do not fit the options."""
+    from fastndcg.inputs.formats import Content, look_for_scores  # imports numpy
 
-
-def _check_files(arguments: argparse.Namespace, content: Content) -> None:
-    if arguments.qrels is not None and not arguments.runs and not content.has_scores:
+    is_alone = arguments.qrels is not None and not arguments.runs
+    content = look_for_scores(arguments.qrels, arguments.columns.truth) if is_alone else Content()
+    if is_alone and not content.has_scores:
         if content.has_columns:
             names = "usual names" if arguments.columns.truth is None else "the names that --columns gives"
             raise InvalidInputError(
@@ -131,17 +126,10 @@ def _check_files(arguments: argparse.Namespace, content: Content) -> None:
         )
     if arguments.max_documents is not None and has_embeddings:
         raise InvalidInputError("-M is for runs, but RUN is embeddings. Remove it, or take metrics with cutoffs.")
+    return content.has_scores
 
 
-def _look_for_scores(arguments: argparse.Namespace) -> Content:
-    """Return what the file of judgments holds if there is no run."""
-    from fastndcg.inputs.formats import Content, look_for_scores  # imports numpy
-
-    is_alone = arguments.qrels is not None and not arguments.runs
-    return look_for_scores(arguments.qrels, arguments.columns.truth) if is_alone else Content()
-
-
-def _evaluate_stream(task: _Task, content: Content) -> formats.Report:
+def _evaluate_stream(task: _Task) -> Report:
     """Evaluate a file that has queries, labels and scores."""
     arguments = task.arguments
     if arguments.max_documents is not None or task.request.relstring_length is not None:
@@ -149,24 +137,15 @@ def _evaluate_stream(task: _Task, content: Content) -> formats.Report:
             f"-M and relstring need judgments and runs in two files, but {arguments.qrels} has both. "
             "Remove the option, or split the file."
         )
-    from fastndcg.inputs.formats import name_file  # imports numpy
+    from fastndcg.evaluation import evaluate  # imports numpy, which the checks above do without
+    from fastndcg.inputs.formats import name_file
 
-    name = name_file(arguments.qrels)
-    lines = task.request.lines(task.trec_options)
-    with show_progress(1, ROWS) as progress:
-        progress(f"evaluating {Path(arguments.qrels).name}")
-        from fastndcg.evaluation import evaluate
-
-        result = evaluate(
-            arguments.qrels,
-            metrics=select_metrics(lines, arguments.format),
-            columns=arguments.columns.truth,
-            memory=arguments.memory,
-            convention=task.convention,
-            threads=arguments.threads,
-            progress=progress.show_rows if content.is_streamed else True,
-        )
-    return formats.Report(name, result, lines, name, summary=not arguments.no_summary)
+    name, lines = name_file(arguments.qrels), task.request.lines(task.trec_options)
+    result = evaluate(
+        arguments.qrels, metrics=select_metrics(lines, arguments.format), columns=arguments.columns.truth,
+        convention=task.convention, **options.pick(arguments, "memory threads"),
+    )  # fmt: skip
+    return Report(name, result, lines, name, summary=not arguments.no_summary)
 
 
 @contextlib.contextmanager
@@ -183,79 +162,65 @@ def _open_files(arguments: argparse.Namespace) -> Iterator[tuple[str, list[str]]
         yield qrels, runs
 
 
-def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Report]:
+def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[Report]:
     """Evaluate runs on the same judgments, and return a report for each run."""
-    arguments = task.arguments
-    request = task.request
-    threads = arguments.threads
+    arguments, request, convention = task.arguments, task.request, task.convention
     has_relstrings = arguments.per_query and request.relstring_length is not None
-    if has_relstrings and files.has_embeddings(runs):
+    has_embeddings = files.has_embeddings(runs)
+    if has_relstrings and has_embeddings:
         raise InvalidInputError("relstring is of runs, but RUN is embeddings. Remove it from -m.")
-    with show_progress(1 + 2 * len(runs)) as begin_step:
-        begin_step(f"reading {Path(qrels).name}")
-        from fastndcg.evaluation import Evaluator  # imports numpy, which the checks above do without
-        from fastndcg.inputs.formats import LabelsInFile, name_runs, read_run_tag
-        from fastndcg.inputs.join import take_first_documents
+    from fastndcg.evaluation import Evaluator  # imports numpy, which the checks above do without
+    from fastndcg.inputs.formats import LabelsInFile, name_runs, read_run_tag
+    from fastndcg.inputs.join import take_first_documents
 
-        has_embeddings = files.has_embeddings(runs)
-        judgments = None
-        is_saved = arguments.save_baseline is not None
-        if arguments.qrels_format is not None or has_relstrings or request.has_gains or has_embeddings or is_saved:
-            judgments = files.read_judgments(qrels, arguments)
-        if judgments is not None and judgments.patterns is not None and (has_relstrings or request.has_gains):
-            raise InvalidInputError(
-                f"relstring and gains of labels need one label per document, but {qrels} has one per subtopic. "
-                "Remove these measures from -m."
-            )
-        max_label = 0 if judgments is None else int(max(judgments.values, default=0))
-        lines = request.lines(task.trec_options, max_label)
-        metrics = select_metrics(lines, arguments.format)
-        evaluator = Evaluator(
-            judgments or qrels, metrics, columns=arguments.columns.truth, convention=task.convention, threads=threads,
-            memory=arguments.memory, **files.read_selection(arguments, runs), **files.list_duplicates(arguments),
-        )  # fmt: skip
-        duplicates = files.read_duplicates(arguments)
-        reports = []
-        for name, path in zip(name_runs(runs), runs, strict=True):
-            begin_step(f"reading {Path(path).name}")
-            is_run = not files.has_embeddings([path])
-            tag = read_run_tag(path) if is_run and any(line.name == "runid" for line in lines) else None
-            has_features = isinstance(evaluator._truth, LabelsInFile)  # which scores on lines belong to
-            predictions: Any = path if has_features else files.read_predictions(path, judgments, arguments)
-            if arguments.max_documents is not None:
-                predictions = take_first_documents(predictions, arguments.max_documents, task.convention, threads)
-            begin_step(f"evaluating {Path(path).name}")
-            labels = None
-            if judgments and has_relstrings:
-                both = judgments, predictions
-                if duplicates is not None:
-                    both = duplicates.settle(*both, task.convention)
-                labels = trec_eval.relevance_strings(*both, task.convention, request.relstring_length or 0)
-            result = evaluator.evaluate(predictions)
-            if is_saved:
-                result.save(arguments.save_baseline, truth=judgments, predictions=path)
-            reports.append(formats.Report(name, result, lines, tag or name, labels, not arguments.no_summary))
-        return reports
+    judgments = None
+    is_saved = arguments.save_baseline is not None
+    if arguments.qrels_format is not None or has_relstrings or request.has_gains or has_embeddings or is_saved:
+        judgments = files.read_judgments(qrels, arguments)
+    if judgments is not None and judgments.patterns is not None and (has_relstrings or request.has_gains):
+        raise InvalidInputError(
+            f"relstring and gains of labels need one label per document, but {qrels} has one per subtopic. "
+            "Remove these measures from -m."
+        )
+    max_label = 0 if judgments is None else int(max(judgments.values, default=0))
+    lines = request.lines(task.trec_options, max_label)
+    evaluator = Evaluator(
+        judgments or qrels, select_metrics(lines, arguments.format), columns=arguments.columns.truth,
+        convention=convention, **options.pick(arguments, "threads memory"), **files.read_selection(arguments, runs),
+        **files.list_duplicates(arguments),
+    )  # fmt: skip
+    duplicates = files.read_duplicates(arguments)
+    reports = []
+    for name, path in zip(name_runs(runs), runs, strict=True):
+        is_run = not files.has_embeddings([path])
+        tag = read_run_tag(path) if is_run and any(line.name == "runid" for line in lines) else None
+        has_features = isinstance(evaluator._truth, LabelsInFile)  # which scores on lines belong to
+        predictions: Any = path if has_features else files.read_predictions(path, judgments, arguments)
+        if arguments.max_documents is not None:
+            predictions = take_first_documents(predictions, arguments.max_documents, convention, arguments.threads)
+        labels = None
+        if judgments and has_relstrings:
+            both = judgments, predictions
+            if duplicates is not None:
+                both = duplicates.settle(*both, convention)
+            labels = trec_eval.relevance_strings(*both, convention, request.relstring_length or 0)
+        result = evaluator.evaluate(predictions)
+        if is_saved:
+            result.save(arguments.save_baseline, truth=judgments, predictions=path)
+        reports.append(Report(name, result, lines, tag or name, labels, not arguments.no_summary))
+    return reports
 
 
 def run_pairs(arguments: argparse.Namespace) -> None:
     """Evaluate each relevant document on its own, as link prediction does, and write the results."""
     metrics = parse_metrics(arguments.metrics or options.PAIR_METRICS)
-    with show_progress(1 + 2 * len(arguments.runs)) as begin_step:
-        begin_step(f"reading {Path(arguments.qrels).name}")
-        from fastndcg.link_prediction import evaluate_pairs  # imports numpy, which --help and the checks do without
+    from fastndcg.link_prediction import evaluate_pairs  # imports numpy, which --help and the checks do without
 
-        qrels = files.read_judgments(arguments.qrels, arguments)
-        selection = files.read_selection(arguments, arguments.runs)
-        reports = []
-        for name, predictions in files.read_runs(arguments, qrels, begin_step):
-            begin_step(f"evaluating {name}")
-            result = evaluate_pairs(
-                qrels, predictions, metrics, rows=arguments.rows, competitors=arguments.competitors,
-                convention=arguments.convention, threads=arguments.threads, **selection,
-            )  # fmt: skip
-            reports.append(formats.Report(name, result))
-    output.write(formats.FORMATS[arguments.format](reports, arguments.per_query), arguments.output)
+    qrels = files.read_judgments(arguments.qrels, arguments)
+    settings = options.pick(arguments, "rows competitors convention threads")
+    settings |= files.read_selection(arguments, arguments.runs)
+    runs = files.read_runs(arguments, qrels)
+    write_reports(arguments, [Report(name, evaluate_pairs(qrels, run, metrics, **settings)) for name, run in runs])
 
 
 def run_spans(arguments: argparse.Namespace) -> None:
@@ -263,9 +228,8 @@ def run_spans(arguments: argparse.Namespace) -> None:
     metrics = parse_metrics(arguments.metrics or options.SPAN_METRICS, "evaluate_spans")
     from fastndcg.span_retrieval import evaluate_spans  # imports numpy, which --help and the checks do without
 
+    settings = options.pick(arguments, "overlap threads")
     result = evaluate_spans(
-        arguments.gold, arguments.chunks, metrics, overlap=arguments.overlap, columns=arguments.columns.predictions,
-        threads=arguments.threads,
-    )  # fmt: skip
-    report = formats.Report(Path(arguments.chunks).name, result)
-    output.write(formats.FORMATS[arguments.format]([report], arguments.per_query), arguments.output)
+        arguments.gold, arguments.chunks, metrics, columns=arguments.columns.predictions, **settings
+    )
+    write_reports(arguments, [Report(Path(arguments.chunks).name, result)])

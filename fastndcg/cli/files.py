@@ -6,8 +6,7 @@ import argparse
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastndcg.cli import output
@@ -172,9 +171,7 @@ def read_predictions(path: str, judgments: Qrels | None, arguments: argparse.Nam
     return read_embeddings(path, arguments.similarity, IdFiles(arguments.query_ids, arguments.document_ids, are_texts))
 
 
-def read_runs(
-    arguments: argparse.Namespace, judgments: Qrels | None, begin_step: Callable[[str], None]
-) -> Iterator[tuple[str, Any]]:
+def read_runs(arguments: argparse.Namespace, judgments: Qrels | None) -> Iterator[tuple[str, Any]]:
     """Yield the name of each run, and the run or its vectors."""
     from fastndcg.inputs.formats import name_runs
 
@@ -185,7 +182,6 @@ def read_runs(
                 f"RUNs must have different names, but {shorten(name)} is the name of {count}. Give --names A,B."
             )
     for name, path in zip(names, arguments.runs, strict=True):
-        begin_step(f"reading {Path(path).name}")
         yield name, read_predictions(path, judgments, arguments)
 
 
@@ -216,58 +212,38 @@ def _read_candidates(path: str) -> Any:
     return read_lines(path) if is_list else read_qrels(path)
 
 
-def read_segments(path: str) -> dict[str, str]:
+def read_pairs(path: str, what: str) -> dict[str, str]:
     """
-    Read the segment of each query from a text file.
+    Read the segment or the text of each query from a text file.
 
-    Each line has a query id, white space, and the segment, which may contain white space. Empty lines are skipped.
+    Each line has a query id and a segment behind white space, or a text behind a tab. Empty lines are skipped.
 
     Raises
     ------
     InvalidInputError
-        If a line has no segment, or a query has two segments.
+        If a line has no value, or a query has two.
     """
-    return _read_pairs(path, "segment", "space", lambda line: line.split(maxsplit=1))
-
-
-def read_queries(path: str) -> dict[str, str]:
-    """
-    Read the text of each query from a text file.
-
-    Each line has a query id, a tab, and the text. Empty lines are skipped.
-
-    Raises
-    ------
-    InvalidInputError
-        If a line has no text, or a query has two texts.
-    """
-    return _read_pairs(path, "text", "tab", lambda line: line.strip().split("\t", maxsplit=1))
-
-
-def _read_pairs(path: str, what: str, separator: str, split: Callable[[str], list[str]]) -> dict[str, str]:
-    """Read a file with a query id and a value on each line. `what` and `separator` are for error messages."""
+    separator, mark = ("tab", "\t") if what == "text" else ("space", None)
     values: dict[str, str] = {}
     with open(path, encoding="utf-8-sig") as file:
         try:
             lines = list(file)
         except UnicodeDecodeError:
             raise InvalidInputError(f"{path} must be UTF-8 text, but is not. Convert it.") from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        if not line:
             continue
-        parts = [part.strip() for part in split(line)]
-        if len(parts) < 2:
+        query, *others = (part.strip() for part in line.split(mark, maxsplit=1))
+        if not others:
             raise InvalidInputError(
-                f"{path}: line {number} must have a query id and a {what}, but is {shorten(line.strip())}. "
+                f"{path}: line {number} must have a query id and a {what}, but is {shorten(line)}. "
                 f"Separate them by a {separator}."
             )
-        query, value = parts
-        if values.get(query, value) != value:
+        if values.setdefault(query, others[0]) != others[0]:
             raise InvalidInputError(
                 f"{path}: line {number}: query {show_name(query)} must have one {what}, but has "
-                f"{shorten(values[query])} and {shorten(value)}. Remove one of the lines."
+                f"{shorten(values[query])} and {shorten(others[0])}. Remove one of the lines."
             )
-        values[query] = value
     return values
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastndcg.cli import files, output
-from fastndcg.cli.progress import show_progress
+from fastndcg.cli import files, options, output
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.exports.exportable import dump_json
 from fastndcg.metrics.metric import parse_metrics
@@ -27,41 +24,26 @@ def run_fuse(arguments: argparse.Namespace) -> None:
         output.write(list_catalogue(), arguments.output)
         return
     _check_numbers(arguments)
-    with show_progress(len(arguments.runs) + 2) as begin_step:
-        from fastndcg.fusion.fuse import fuse  # imports numpy, which --help and the checks above do without
+    from fastndcg.fusion.fuse import fuse  # imports numpy, which --help and the checks above do without
 
-        runs = list(files.read_runs(arguments, None, begin_step))
-        names = [name for name, _ in runs]
-        begin_step("fusing")
-        train = arguments.train and (arguments.train[0], dict(zip(names, arguments.train[1:], strict=True)))
-        fused = fuse(
-            runs,
-            arguments.method,
-            weights=read_weights(arguments.weights),
-            depth=arguments.depth,
-            absent=arguments.absent,
-            fusion_convention=arguments.fusion_convention,
-            train=train or None,
-            duplicates=arguments.duplicates,
-            threads=arguments.threads,
-        )
-        begin_step("writing")
-        if arguments.explain is not None:
-            output.write(explain_query(fused, arguments.explain, arguments.top or N_EXPLAINED), arguments.output)
-            return
-        notes = fused.notes
-        first_documents = fused if arguments.top is None else fused.top(arguments.top)
-        is_printed = arguments.output is None or arguments.output in output.STANDARD_OUTPUT
-        if is_printed and arguments.format == "json":
-            output.write([dump_json(first_documents.to_dict())], None)
-        elif is_printed:
-            output.write(first_documents.to_trec(tag=arguments.tag).splitlines(keepends=True), None)
-        else:
-            first_documents.write(arguments.output, format=arguments.format, tag=arguments.tag)
-    for note in notes:
-        sys.stderr.write(f"{note}\n")
-    if not is_printed:
+    runs = list(files.read_runs(arguments, None))
+    names = [name for name, _ in runs]
+    train = arguments.train and (arguments.train[0], dict(zip(names, arguments.train[1:], strict=True)))
+    settings = options.pick(arguments, "depth absent fusion_convention duplicates threads")
+    fused = fuse(runs, arguments.method, weights=read_weights(arguments.weights), train=train or None, **settings)
+    if arguments.explain is not None:
+        output.write(explain_query(fused, arguments.explain, arguments.top or N_EXPLAINED), arguments.output)
+        return
+    for note in fused.notes:
+        output.print_line(note)
+    first_documents = fused if arguments.top is None else fused.top(arguments.top)
+    if arguments.output not in (None, *output.STANDARD_OUTPUT):
+        first_documents.write(arguments.output, format=arguments.format, tag=arguments.tag)
         output.say_written(arguments.output)
+    elif arguments.format == "json":
+        output.write([dump_json(first_documents.to_dict())], None)
+    else:
+        output.write(first_documents.to_trec(tag=arguments.tag).splitlines(keepends=True), None)
 
 
 def explain_query(fused: Any, query: str, n_documents: int) -> Iterator[str]:
@@ -180,27 +162,12 @@ def run_tune_fusion(arguments: argparse.Namespace) -> None:
 
 def _tune(arguments: argparse.Namespace) -> tuple[TunedFusion, Any]:
     """Read the runs, and return the tuned fusion with them."""
-    with show_progress(1 + len(arguments.runs)) as begin_step:
-        begin_step(f"reading {Path(arguments.qrels).name}")
-        from fastndcg.fusion.tuning.tune import METHODS, tune_fusion  # imports numpy
+    from fastndcg.fusion.tuning.tune import METHODS, tune_fusion  # imports numpy
 
-        clusters = files.read_segments(arguments.clusters) if arguments.clusters else None
-        qrels = files.read_judgments(arguments.qrels, arguments)
-        runs = list(files.read_runs(arguments, None, begin_step))
-    tuned = tune_fusion(  # shows its own bar, which counts methods and weights
-        qrels,
-        runs,
-        arguments.metric,
-        arguments.method or METHODS,
-        folds=arguments.folds,
-        seed=arguments.seed,
-        clusters=clusters,
-        repeats=arguments.repeats,
-        depth=arguments.depth,
-        absent=arguments.absent,
-        fusion_convention=arguments.fusion_convention,
-        duplicates=arguments.duplicates,
-        convention=arguments.convention,
-        threads=arguments.threads,
+    clusters = files.read_pairs(arguments.clusters, "segment") if arguments.clusters else None
+    qrels = files.read_judgments(arguments.qrels, arguments)
+    runs = list(files.read_runs(arguments, None))
+    settings = options.pick(
+        arguments, "folds seed repeats depth absent fusion_convention duplicates convention threads"
     )
-    return tuned, runs
+    return tune_fusion(qrels, runs, arguments.metric, arguments.method or METHODS, clusters=clusters, **settings), runs

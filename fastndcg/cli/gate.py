@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import csv
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastndcg.cli import files, options, output
-from fastndcg.cli.progress import show_progress
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.runtime.escapes import show_name
@@ -26,46 +24,27 @@ def run_gate(arguments: argparse.Namespace) -> int:
     margin = read_margins(arguments.margin)
     floors = options.read_floors(arguments.fail_under)
     (candidate_path,) = arguments.runs
-    with show_progress(4) as begin_step:
-        begin_step(f"reading {Path(arguments.qrels).name}")
-        from fastndcg.results.pairs import load_result  # imports numpy, which the checks above do without
-        from fastndcg.results.saved import is_saved_result
-        from fastndcg.statistics.gate import gate
+    from fastndcg.results.pairs import load_result  # imports numpy, which the checks above do without
+    from fastndcg.results.saved import is_saved_result
+    from fastndcg.statistics.gate import gate
 
-        qrels = files.read_judgments(arguments.qrels, arguments)
-        design: dict[str, Any] = {
-            name: read(getattr(arguments, name))
-            for name, read in (
-                ("clusters", files.read_segments), ("strata", files.read_segments), ("weights", _read_weights),
-            )
-            if getattr(arguments, name)
-        }  # fmt: skip
-        begin_step(f"reading {Path(arguments.baseline).name}")
-        is_saved = is_saved_result(arguments.baseline)
-        baseline = (
-            load_result(arguments.baseline)
-            if is_saved
-            else files.read_predictions(arguments.baseline, qrels, arguments)
-        )
-        begin_step(f"reading {Path(candidate_path).name}")
-        candidate = files.read_predictions(candidate_path, qrels, arguments)
-        begin_step("comparing")
-        verdict = gate(
-            qrels,
-            baseline,
-            candidate,
-            metrics if metrics or is_saved else parse_metrics(options.DEFAULT_METRICS),
-            margin=margin,
-            floors=floors,
-            floor_by=arguments.fail_by,
-            level=arguments.level,
-            sequential=arguments.sequential,
-            convention=arguments.convention,
-            threads=arguments.threads,
-            **design,
-            **files.list_duplicates(arguments),
-            **files.read_selection(arguments, [candidate_path, arguments.baseline]),
-        )
+    qrels = files.read_judgments(arguments.qrels, arguments)
+    design: dict[str, Any] = {
+        name: files.read_pairs(path, "segment") for name, path in options.pick(arguments, "clusters strata").items()
+    }
+    if arguments.weights:
+        design["weights"] = _read_weights(arguments.weights)
+    is_saved = is_saved_result(arguments.baseline)
+    baseline = (
+        load_result(arguments.baseline) if is_saved else files.read_predictions(arguments.baseline, qrels, arguments)
+    )
+    candidate = files.read_predictions(candidate_path, qrels, arguments)
+    metrics = metrics if metrics or is_saved else parse_metrics(options.DEFAULT_METRICS)
+    verdict = gate(
+        qrels, baseline, candidate, metrics, margin=margin, floors=floors, floor_by=arguments.fail_by,
+        **options.pick(arguments, "level sequential convention threads"), **design, **files.list_duplicates(arguments),
+        **files.read_selection(arguments, [candidate_path, arguments.baseline]),
+    )  # fmt: skip
     text = f"{verdict}\n" if arguments.format == "text" else getattr(verdict, f"to_{arguments.format}")()
     output.write([text], arguments.output)
     return EXIT_CODES[verdict.verdict]
@@ -93,7 +72,7 @@ def read_margins(texts: Sequence[str]) -> Any:
 
 def _read_weights(path: str) -> dict[str, float]:
     weights: dict[str, float] = {}
-    for query, text in files.read_segments(path).items():
+    for query, text in files.read_pairs(path, "segment").items():
         try:
             weights[query] = float(text)
         except ValueError:
@@ -116,16 +95,8 @@ def run_plan(arguments: argparse.Namespace) -> None:
     from fastndcg.statistics.planning import plan  # imports numpy, which the checks above do without
 
     source = arguments.std if arguments.source is None else _read_source(arguments.source)
-    found = plan(
-        arguments.difference,
-        n=arguments.n,
-        from_=source,
-        metric=arguments.metric,
-        power=arguments.power,
-        level=arguments.level,
-        alternative=arguments.alternative,
-        clusters=clusters,
-    )
+    settings = options.pick(arguments, "difference n metric power level alternative")
+    found = plan(**settings, from_=source, clusters=clusters)
     if arguments.format == "table":
         output.write([f"{found}\n"], arguments.output)
     else:
@@ -148,28 +119,22 @@ def run_audit(arguments: argparse.Namespace) -> None:
     """Print the audit."""
     from fastndcg.statistics.planning import audit  # imports numpy, which a wrong option does without
 
-    found = audit(arguments.mean, arguments.n, other=arguments.other, level=arguments.level)
-    output.write_result(arguments, found)
+    output.write_result(arguments, audit(**options.pick(arguments, "mean n other level")))
 
 
 def run_leaderboard(arguments: argparse.Namespace) -> None:
     """Write the leaderboard."""
     (metric,) = parse_metrics([arguments.metric])
-    settings = {"level": arguments.level, "replicates": arguments.replicates, "seed": arguments.seed}
-    with show_progress(2 + len(arguments.runs)) as begin_step:
-        begin_step(f"reading {Path(arguments.qrels).name}")
-        from fastndcg.statistics.leaderboard import leaderboard  # imports numpy, which the checks above do without
+    from fastndcg.statistics.leaderboard import leaderboard  # imports numpy, which the checks above do without
 
-        if arguments.runs:
-            qrels = files.read_judgments(arguments.qrels, arguments)
-            systems = {name: {"queries": run} for name, run in files.read_runs(arguments, qrels, begin_step)}
-            begin_step("ranking")
-            board = leaderboard(
-                {"queries": qrels}, systems, metric, convention=arguments.convention, threads=arguments.threads,
-                **files.list_duplicates(arguments), **settings,
-            )  # fmt: skip
-        else:
-            board = leaderboard(read_table(arguments.qrels), metric=metric, **settings)
+    settings = options.pick(arguments, "level replicates seed")
+    if arguments.runs:
+        qrels = files.read_judgments(arguments.qrels, arguments)
+        systems = {name: {"queries": run} for name, run in files.read_runs(arguments, qrels)}
+        settings |= options.pick(arguments, "convention threads") | files.list_duplicates(arguments)
+        board = leaderboard({"queries": qrels}, systems, metric, **settings)
+    else:
+        board = leaderboard(read_table(arguments.qrels), metric=metric, **settings)
     output.write_result(arguments, board)
 
 

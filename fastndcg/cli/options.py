@@ -42,7 +42,7 @@ class Option(NamedTuple):
     settings : dict
         The other keywords of argparse.
     completer : Any
-        What a shell completes it with: the name of a list of `completion`, or a type of choices.
+        What a shell completes it with: the name of a list of `parser`, or a type of choices.
     """
 
     flags: str
@@ -275,6 +275,12 @@ OPTIONS = {
     "N": _option("-N", "N", "the number of documents in the collection, for the measure utility", type=int, default=0,
         dest="n_documents"),
 }  # fmt: skip # an entry ends where its text does
+
+
+def pick(arguments: argparse.Namespace, names: str) -> dict[str, Any]:
+    """Return the arguments of some names, which a function has as well, without those that are left out."""
+    given = ((name, getattr(arguments, name)) for name in names.split())
+    return {name: value for name, value in given if value is not None}
 
 
 def read_columns(texts: Sequence[str] | None) -> Columns:

@@ -1,4 +1,4 @@
-"""The output of a command: standard output, or a file that is written completely or not at all."""
+"""The output of a command: its formats, and standard output or a file that is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fastndcg import __version__
+from fastndcg.cli.trec_eval import list_lines
 from fastndcg.errors import InvalidInputError
 from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown
 from fastndcg.exports.files import write_whole
+from fastndcg.results.notes import describe_judged, notes_on_systems
 from fastndcg.results.text_table import text_table
 from fastndcg.runtime.escapes import MOST_NOTED, csv_row, show_name
 from fastndcg.runtime.optional_packages import optional_import
+
+if TYPE_CHECKING:
+    from fastndcg.metrics.metric import TrecLine
+    from fastndcg.results.results import Results
 
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
 
@@ -80,6 +88,125 @@ def write_picture(figure: Any, ending: str, target: str, option: str) -> None:
     picture = io.BytesIO()
     figure.savefig(picture, dpi=150, format=ending)
     write_file([picture.getvalue()], target, option)
+
+
+class Report(NamedTuple):
+    """The results of a run, with its name and the additional data of trec_eval's lines."""
+
+    name: str
+    results: Results
+    lines: tuple[TrecLine, ...] = ()  # trec_eval's lines; by default one for each metric
+    tag: str = ""  # the name in the last column of the run
+    labels: list[str] | None = None  # the relevance string of each query
+    summary: bool = True  # True to print the values over all queries
+
+
+def write_reports(arguments: argparse.Namespace, reports: Sequence[Report], more: Iterable[str] = ()) -> None:
+    """Write the results of runs in the format that the arguments name, and then other pieces of text."""
+    write(chain(format_reports(reports, arguments.format, arguments.per_query), more), arguments.output)
+
+
+def format_reports(reports: Sequence[Report], form: str, per_query: bool) -> Iterator[str]:
+    """
+    Yield the results of runs as text, Markdown, LaTeX, JSON, CSV, or trec_eval's lines.
+
+    As text, one run has one line for each metric. Several runs have one line each. With `per_query` the values of each
+    query come first in tables, and alone in CSV. A metric without a value is ``nan`` in CSV, and null in JSON.
+    """
+    first = reports[0].results
+    if form == "trec":
+        yield from list_lines(reports, per_query)
+    elif form == "json":
+        convention = {"name": first.convention.name, **first.convention.choices()}
+        runs = [describe_run(report, per_query) for report in reports]
+        metrics = [str(metric) for metric in first.metrics]
+        yield dump_json({"metrics": metrics, "runs": runs, "convention": convention, "version": __version__})
+    elif form == "csv":
+        yield from map(csv_row, _list_queries(reports) if per_query else _list_runs(reports))
+    else:
+        if per_query:
+            rows = [row[len(reports) == 1 :] for row in _list_queries(reports)]
+            yield render(_print_rows(rows, len(rows[0]) - len(first.metrics)), form)
+            if not reports[0].summary:
+                return
+            yield "\n"
+        if form == "table" and len(reports) == 1:
+            yield f"{first}\n"
+        else:
+            rows = [row[:-3] for row in _list_runs(reports)]  # notes have the others
+            yield render(_print_rows(rows, 1, _list_notes(reports)), form)
+
+
+def _print_rows(rows: Sequence[Sequence[Any]], n_left: int, notes: Sequence[str] = ()) -> PrintedTable:
+    """Return rows below headings as texts, of which the first columns are flush left."""
+    cells = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+    return PrintedTable(cells, [column < n_left for column in range(len(rows[0]))], notes)
+
+
+def _list_runs(reports: Sequence[Report]) -> Iterator[list[Any]]:
+    """Yield headings, and a row for each run."""
+    counts = ["queries", "undefined", "tied", "missing_in_run", "missing_in_qrels", "convention"]
+    yield ["run", *map(str, reports[0].results.metrics), *counts]
+    for name, results, *_ in reports:
+        n_undefined = int((results.values != results.values).any(axis=1).sum())
+        missing = [results.n_missing_in_run, results.n_missing_in_qrels]
+        numbers = [*results.means(), len(results), n_undefined, results.n_tied]
+        yield [name, *numbers, *missing, results.convention.name]
+
+
+def _list_queries(reports: Sequence[Report]) -> Iterator[list[Any]]:
+    """Yield headings, and a row for each query of each run."""
+    yield ["run", *_list_id_names(reports[0].results), *map(str, reports[0].results.metrics)]
+    for name, results, *_ in reports:
+        for ids, values in zip(_list_ids(results), results.values.tolist(), strict=True):
+            yield [name, *ids, *values]
+
+
+def _list_notes(reports: Sequence[Report]) -> list[str]:
+    """Return the notes below the table of several runs."""
+    first = reports[0].results
+    notes = [f"convention {first.convention}; ties {first.convention.ties}"]
+    remarks = notes_on_systems({report.name: report.results.notes for report in reports})
+    notes += [show_name(remark, MOST_NOTED) for remark in remarks]
+    notes += ["undefined: queries for which a metric has no value"]
+    notes += ["tied: queries in which equal scores have different labels"]
+    for name, results, *_ in reports:
+        if results.n_missing_in_run:
+            choice = results.convention.missing_in_run
+            notes.append(f"{show_name(name)}: judged queries missing in the run: {results.n_missing_in_run} ({choice})")
+        if results.n_missing_in_qrels:
+            choice = results.convention.missing_in_qrels
+            n_missing = results.n_missing_in_qrels
+            notes.append(f"{show_name(name)}: queries of the run missing in the qrels: {n_missing} ({choice})")
+    notes += describe_judged([report.results.judged for report in reports], first.metrics, first.convention)
+    return notes
+
+
+def _list_id_names(results: Results) -> list[str]:
+    """Return the headings of the columns of ids: of queries, and of documents where rows are pairs."""
+    return ["query", "document"] if hasattr(results, "document_ids") else ["query"]
+
+
+def _list_ids(results: Results) -> list[tuple[Any, ...]]:
+    """Return the ids of each row."""
+    return list(zip(*(getattr(results, f"{name}_ids").tolist() for name in _list_id_names(results)), strict=True))
+
+
+def describe_run(report: Report, per_query: bool) -> dict[str, Any]:
+    """Return the facts about a run for JSON."""
+    results = report.results
+    names = [str(metric) for metric in results.metrics]
+    run: dict[str, Any] = {"run": report.name, **results.summary_facts()}
+    if per_query:
+        by_query: dict[str, Any] = {}
+        for (query, *document), row in zip(_list_ids(results), results.values.tolist(), strict=True):
+            values = dict(zip(names, row, strict=True))
+            if document:
+                by_query.setdefault(str(query), {})[str(document[0])] = values
+            else:
+                by_query[str(query)] = values
+        run["per_query"] = by_query
+    return run
 
 
 def write_result(arguments: argparse.Namespace, result: Any) -> None:

@@ -1,20 +1,43 @@
-"""The parser of the command line, made from the tables of commands and options."""
+"""The parser of the command line, made from the tables of commands and options, and completion in shells."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, get_args
 
 from fastndcg import __version__
-from fastndcg.cli import completion, output
+from fastndcg.cli import output
 from fastndcg.cli.commands import COMMANDS, Command
 from fastndcg.cli.options import OPTIONS, SUFFIXES, read_columns
-from fastndcg.errors import InvalidInputError, UnknownMetricError, join_names, shorten, suggest_name
+from fastndcg.errors import (
+    InvalidInputError,
+    MissingPackageError,
+    UnknownMetricError,
+    join_names,
+    shorten,
+    suggest_name,
+)
+from fastndcg.runtime.lazy_import import load
+from fastndcg.runtime.optional_packages import optional_import
 
 WRONG_USE = 2  # argparse's own exit code for wrong use
+REQUESTED = "_ARGCOMPLETE"  # argcomplete's shell function sets this environment variable
+SET_UP = """\
+shell completion:
+  install argcomplete, then add to ~/.bashrc or ~/.zshrc:
+  eval "$(register-python-argcomplete fastndcg)"
+"""
+LISTS = {  # each with the module and the name of the registry
+    "every metric": ("fastndcg.metrics.families", "CATALOG"),
+    "conventions": ("fastndcg.named_conventions", "conventions"),
+    "fusion methods": ("fastndcg.fusion.catalog", "FUSION_METHODS"),
+    "normalisations": ("fastndcg.fusion.catalog", "NORMALIZATIONS"),
+    "fusion conventions": ("fastndcg.fusion.conventions", "fusion_conventions"),
+}
 OTHER_WORDS = {  # for what people write in the place of a command
     "help": " Write fastndcg --help, or fastndcg COMMAND --help.",
     "trec_eval": " Write fastndcg evaluate QRELS RUN --convention trec_eval --format trec.",
@@ -22,30 +45,7 @@ OTHER_WORDS = {  # for what people write in the place of a command
 
 
 class Parser(argparse.ArgumentParser):
-    """
-    Parser that reports an error in one line, with a suggestion for a misspelt option.
-
-    ``--help`` leaves out the options of `expert_actions`, which ``--help-all`` shows.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
-        self.expert_actions: list[argparse.Action] = []
-
-    def format_help(self) -> str:
-        """Return the help without the options for experts."""
-        texts = [action.help for action in self.expert_actions]
-        for action in self.expert_actions:
-            action.help = argparse.SUPPRESS
-        try:
-            return super().format_help()
-        finally:
-            for action, text in zip(self.expert_actions, texts, strict=True):
-                action.help = text
-
-    def format_whole_help(self) -> str:
-        """Return the help with all options."""
-        return super().format_help()
+    """Parser that reports an error in one line, with a suggestion for a misspelt option."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the arguments, or report the first one that is not known."""
@@ -81,14 +81,6 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: {shorten(value)}.{hint}")
 
 
-class _HelpAll(argparse.Action):
-    """The option ``--help-all``."""
-
-    def __call__(self, parser: Any, *_: Any) -> None:
-        parser._print_message(parser.format_whole_help(), sys.stdout)
-        parser.exit()
-
-
 def is_metric(word: str) -> bool:
     """Return True if a word is the text of a metric."""
     from fastndcg.metrics.metric import parse_metric_list
@@ -105,6 +97,7 @@ def make_parser(argv: Sequence[str], epilog: str) -> Parser:
         prog="fastndcg",
         description="Compute ranking metrics such as nDCG, average precision, reciprocal rank, precision and recall.",
         epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"fastndcg {__version__}")
     parser.add_argument(
@@ -116,34 +109,33 @@ def make_parser(argv: Sequence[str], epilog: str) -> Parser:
         help="before the command, run a Python file or import a module that registers metrics; may be repeated",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    named = argv[0].replace("_", "-") if argv and completion.REQUESTED not in os.environ else ""
+    named = argv[0].replace("_", "-") if argv and REQUESTED not in os.environ else ""
     for name in [named] if named in COMMANDS else COMMANDS:  # one: all of them take some milliseconds
-        _add_command(commands, name, COMMANDS[name])
+        _add_command(commands, name, COMMANDS[name], "--help-all" in argv or REQUESTED in os.environ)
     return parser
 
 
-def _add_command(commands: Any, name: str, command: Command) -> None:
-    """Add the parser of a command, with its options by group. Descriptions and examples keep their line breaks."""
+def _add_command(commands: Any, name: str, command: Command, is_whole: bool) -> None:
+    """Add the parser of a command, with its options by group, and the help of those for experts if it is whole."""
     parser = commands.add_parser(
         name,
         help=command.summary,
         usage=f"fastndcg {name} {command.positionals} [OPTIONS]",
         description=command.description,
         epilog=f"examples:\n{command.examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,  # which keeps line breaks
     )
     parser.set_defaults(parser=parser, **command.defaults)
     if command.experts:
         text = f"show all options, also those for {command.experts}"
-        parser.add_argument("--help-all", action=_HelpAll, nargs=0, help=text)
+        parser.add_argument("--help-all", action="help", help=text)
     for title, names in command.groups.items():
         _add_options(parser.add_argument_group(title) if title else parser, names, command)
-    n_usual = len(parser._actions)
     for title, names in command.expert_groups.items():
-        _add_options(parser.add_argument_group(title), names, command)
-    parser.expert_actions = parser._actions[n_usual:]
+        _add_options(parser.add_argument_group(title), names, command, is_hidden=not is_whole)
 
 
-def _add_options(group: Any, names: str, command: Command) -> None:
+def _add_options(group: Any, names: str, command: Command, is_hidden: bool = False) -> None:
     """Add options that a text names, with commas between them. One of those with | between them can be given."""
     for part in names.split(","):
         alternatives = part.strip().removesuffix("!").split("|")
@@ -159,10 +151,11 @@ def _add_options(group: Any, names: str, command: Command) -> None:
                 )
                 continue
             option = OPTIONS[name]
+            text = argparse.SUPPRESS if is_hidden else option.text
             metavar = {} if option.metavar is None else {"metavar": option.metavar}
-            action = place.add_argument(*option.flags.split(), help=option.text, **metavar, **option.settings)
+            action = place.add_argument(*option.flags.split(), help=text, **metavar, **option.settings)
             if option.completer is not None:
-                completion.set_completer(action, option.completer)
+                action.completer = lambda prefix, kind=option.completer, **_: find_completions(kind, prefix)
 
 
 def finish(arguments: argparse.Namespace) -> None:
@@ -178,3 +171,49 @@ def finish(arguments: argparse.Namespace) -> None:
         suffix = os.path.splitext(arguments.output or "")[1].lower()
         usual = None if command.draws else command.formats[0]
         arguments.format = SUFFIXES[suffix] if SUFFIXES.get(suffix) in command.formats else usual
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Print completions and exit if a shell has requested them. Do nothing without argcomplete."""
+    if REQUESTED in os.environ:
+        with contextlib.suppress(MissingPackageError):
+            optional_import("argcomplete", "shell completion", "completion").autocomplete(parser)
+
+
+def find_completions(kind: Any, text: str) -> list[str]:
+    """
+    Return the names that continue a text.
+
+    Parameters
+    ----------
+    kind : str or type
+        "metrics", of which the names before the last comma stay, a key of `LISTS`, or a type of choices. Behind
+        ``norm=`` of a fusion method stand normalisations.
+    text : str
+        What has been written so far.
+
+    Examples
+    --------
+    >>> find_completions("metrics", "ndcg@10,bpr"), find_completions("conventions", "trec_eval_9")
+    (['ndcg@10,bpref'], ['trec_eval_9', 'trec_eval_9_c'])
+    >>> find_completions("fusion methods", "rr"), find_completions("fusion methods", "wsum(norm=z")
+    (['rrf'], ['wsum(norm=z_score)'])
+    """
+    before, mark, begun, end = "", "", text, ""
+    if kind == "metrics":
+        before, mark, begun = text.rpartition(",")
+    elif kind == "fusion methods" and "norm=" in text:
+        kind, end = "normalisations", ")"
+        before, mark, begun = text.rpartition("norm=")
+    return [f"{before}{mark}{name}{end}" for name in _list_names(kind) if name.startswith(begun)]
+
+
+def _list_names(kind: Any) -> Iterable[str]:
+    if kind == "metrics":
+        records = load("fastndcg.metrics.families").records_of("evaluate")
+        return dict.fromkeys(name for record in records for name in (record.name, *record.aliases))
+    if kind in LISTS:
+        module, registry = LISTS[kind]
+        names: Iterable[str] = getattr(load(module), registry)
+        return names
+    return get_args(kind)

@@ -1,19 +1,21 @@
-"""Metrics that ``-m`` names in fastndcg's or trec_eval's words, trec_eval's own options, and its relevance strings."""
+"""Metrics of ``-m`` in fastndcg's or trec_eval's words, and trec_eval's own options, lines and relevance strings."""
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import InvalidInputError, printable
 from fastndcg.metrics.metric import Metric, TrecLine, at_level, list_trec_lines, parse_metric_list
 from fastndcg.metrics.trec_eval import MEASURES, TrecMeasureRequest, read, relstring_length
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import split_metrics
 
 if TYPE_CHECKING:
+    from fastndcg.cli.output import Report
     from fastndcg.inputs.table import Qrels, Run
     from fastndcg.rankings.rankings import Rankings
     from fastndcg.rankings.validation import Array
@@ -196,3 +198,67 @@ def _label_characters(rankings: Rankings) -> Array:
     if rankings.judged is not None:
         characters[~rankings.judged] = "-"
     return characters
+
+
+def list_lines(reports: Sequence[Report], per_query: bool) -> Iterator[str]:
+    """
+    Yield trec_eval's lines in trec_eval's order.
+
+    With `per_query` the lines of each query come first, in the byte order of the query ids.
+    """
+    for report in reports:
+        results = report.results
+        lines = sorted(report.lines or _default_lines(results.metrics), key=lambda line: line.order)
+        if len(reports) > 1 and report.summary and not any(line.name == "runid" for line in lines):
+            yield _text_line("runid", "all", report.name)
+        if per_query:
+            queries = list(map(str, results.query_ids.tolist()))
+            for q in sorted(range(len(queries)), key=lambda q: queries[q].encode(errors="surrogatepass")):
+                yield from _query_lines(report, lines, queries[q], q)
+        if report.summary:
+            yield from _summary_lines(report, lines)
+
+
+def _summary_lines(report: Report, lines: Sequence[TrecLine]) -> Iterator[str]:
+    """Yield the lines over all queries: means, and sums of counts."""
+    results = report.results
+    means = dict(zip(results.metrics, results.means(), strict=True))
+    texts = {"runid": report.tag, "num_q": str(len(results))}
+    for line in lines:
+        if line.metric is None:
+            if line.name in texts:
+                yield _text_line(line.name, "all", texts[line.name])
+            continue
+        value = means[line.metric]
+        if line.metric.record.sums_in_trec_eval:
+            value = math.fsum(v for v in results[line.metric].tolist() if v == v)
+        yield _value_line(line.name, "all", value, line.metric.record.sums_in_trec_eval)
+
+
+def _query_lines(report: Report, lines: Sequence[TrecLine], query: str, q: int) -> Iterator[str]:
+    """Yield the lines of one query. Aggregates such as gm_map have no value for one query."""
+    results = report.results
+    row = dict(zip(results.metrics, results.values[q].tolist(), strict=True))
+    for line in lines:
+        if line.metric is not None and line.metric.aggregate is None:
+            yield _value_line(line.name, query, row[line.metric], line.metric.record.sums_in_trec_eval)
+        elif line.metric is None and line.name.startswith("relstring") and report.labels is not None:
+            yield _text_line(line.name, query, f"'{report.labels[q]}'")
+
+
+def _text_line(name: str, query: str, text: str) -> str:
+    return f"{name:<22}\t{printable(query)}\t{printable(text)}\n"
+
+
+def _value_line(name: str, query: str, value: float, sums_in_trec_eval: bool) -> str:
+    if sums_in_trec_eval and value.is_integer():
+        return _text_line(name, query, str(int(value)))
+    return _text_line(name, query, f"{value:6.4f}")
+
+
+def _default_lines(metrics: Sequence[Metric]) -> list[TrecLine]:
+    """Return a line for each metric, by trec_eval's name, or by fastndcg's text if trec_eval's names would repeat."""
+    counts = Counter(metric.trec_name for metric in metrics)
+    return [
+        TrecLine(0, metric.trec_name if counts[metric.trec_name] == 1 else str(metric), metric) for metric in metrics
+    ]

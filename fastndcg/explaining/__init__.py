@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Never
 
 from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError
@@ -16,7 +16,7 @@ from fastndcg.explaining.explanation import Explanation, Step
 from fastndcg.explaining.query_case import QueryCase, make_case
 from fastndcg.inputs.dispatch import make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.duplicates import make_duplicates
-from fastndcg.inputs.messages import Options
+from fastndcg.inputs.messages import Options, refuse_keywords
 from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
@@ -40,6 +40,7 @@ def explain(
     columns: Any = None,
     convention: ConventionName | str | Convention = "default",
     against: str | Convention | None = None,
+    **keywords: Never,
 ) -> Explanation:
     """
     Show how a metric's value for one query comes about.
@@ -64,6 +65,8 @@ def explain(
         See `evaluate`.
     against : str or Convention, optional
         Another convention. Both are shown side by side, with the fields that make the values differ.
+    **keywords
+        See `evaluate`.
 
     Returns
     -------
@@ -88,6 +91,7 @@ def explain(
     nDCG@2 = DCG@2 / IDCG@2 = 1.2619 / 2.6309 = 0.4796
     documents not shown: 1, with a label other than 0: 1
     """
+    refuse_keywords(explain, keywords)
     metrics = parse_metrics(metric)
     if len(metrics) > 1:
         first = ", ".join(map(str, metrics[:2])) + (", …" if len(metrics) > 2 else "")

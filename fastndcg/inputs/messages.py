@@ -266,25 +266,40 @@ class Source(NamedTuple):
         return f"places {first} and {second} of ", Row(self.number(row))
 
 
-ANSWERS = {  # for keywords that other programs have
-    "k": "The cutoff belongs to a metric: 'ndcg@10'",
-    "top_k": "The cutoff belongs to a metric: 'ndcg@10'",
-    "group": "`groups` are the sizes of the queries, `query_ids` has an id for each document",
-    "qid": "`query_ids` has an id for each document, `groups` the sizes of the queries",
-    "weights": "Weights of queries belong to the mean: result.mean(weights=…)",
-    "sample_weight": "Weights of queries belong to the mean: result.mean(weights=…)",
-    "y_true": "Labels and scores are the first two arguments: evaluate(labels, scores, metrics)",
-    "y_score": "Labels and scores are the first two arguments: evaluate(labels, scores, metrics)",
-    "qrels": "Judgments and runs are the first two arguments: evaluate(qrels, run, metrics)",
-    "run": "Judgments and runs are the first two arguments: evaluate(qrels, run, metrics)",
-    "metric": "Metrics are the third argument, or metrics=",
-    "n_jobs": "Threads are counted by threads=",
-    "rows": "Link prediction is evaluate_pairs(…, rows=…)",
-    "competitors": "Link prediction is evaluate_pairs(…, competitors=…)",
-    "train": "Items that users know are `interactions` in beyond_accuracy, and `exclude` in evaluate",
+_CUTOFF = "The cutoff belongs to a metric: 'ndcg@10'"
+_SIDES = "are the first two arguments: {function}("
+_KNOWN = "Items that users know are `interactions` in beyond_accuracy, and `exclude` in evaluate"
+_METHOD = "belongs to the method: "
+ANSWERS = {  # for keywords that other programs have, by function: those of "" are for each that lacks an own one
+    "": {
+        **dict.fromkeys(("k", "top_k", "top_n", "cutoff"), _CUTOFF),
+        "group": "`groups` are the sizes of the queries, `query_ids` has an id for each document",
+        **dict.fromkeys(("qid", "qids"), "`query_ids` has an id for each document, `groups` the sizes of the queries"),
+        **dict.fromkeys(("weights", "sample_weight"), "Weights of queries belong to the mean: result.mean(weights=…)"),
+        **dict.fromkeys(("y_true", "y_score", "y_pred"), f"Labels and scores {_SIDES}labels, scores, …)"),
+        **dict.fromkeys(("qrels", "run"), f"Judgments and runs {_SIDES}qrels, run, …)"),
+        "metric": "Metrics are the third argument, or metrics=",
+        "n_jobs": "Threads are counted by threads=",
+        "rows": "Link prediction is evaluate_pairs(…, rows=…)",
+        "competitors": "Link prediction is evaluate_pairs(…, competitors=…)",
+        **dict.fromkeys(("train", "train_data", "history"), _KNOWN),
+    },
+    "explain": {
+        **dict.fromkeys(("q", "qid", "query_id"), "The query to explain is query="),
+        "metrics": "The metric is the third argument, or metric=",
+    },
+    "fuse": {
+        "k": f"The constant {_METHOD}'rrf(k=60)'",
+        **dict.fromkeys(("norm", "normalization"), f"The normalisation {_METHOD}'wsum(norm=min_max)'"),
+        "params": f"Parameters {_METHOD}'rrf(k=60)', and weights are weights=",
+        "alpha": "The weights of two runs are weights=[alpha, 1 - alpha]",
+        **dict.fromkeys(("top_k", "top_n", "limit"), "Fewer documents are fuse(…).top(k), and of each run depth="),
+        "names": "Names belong to the runs: {name: run}",
+        "queries": "It belongs to the convention: fusion_convention='default(queries=union)'",
+        "ties": "It belongs to the convention: fusion_convention='default(ties=average)'",
+        **dict.fromkeys(("qrels", "metric"), "Runs are fused without judgments; tune_fusion takes them"),
+    },
 }
-ANSWERS |= {"cutoff": ANSWERS["k"], "top_n": ANSWERS["k"], "qids": ANSWERS["qid"], "y_pred": ANSWERS["y_score"]}
-ANSWERS |= {"train_data": ANSWERS["train"], "history": ANSWERS["train"]}
 
 
 def refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) -> None:
@@ -292,12 +307,15 @@ def refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) -
     if not keywords:
         return
     name, value = next(iter(keywords.items()))
-    if name in CHOICES:
+    parameters = inspect.signature(function).parameters
+    answer = (ANSWERS[""] | ANSWERS.get(function.__name__, {})).get(name)
+    if name in CHOICES and "convention" in parameters:
         answer = f"It belongs to the convention: convention='default({name}={value})'"
-    else:
-        hint = suggest_name(name, inspect.signature(function).parameters).strip()
-        answer = ANSWERS.get(name) or hint or "Leave it out"
-    raise InvalidTypeError(f"`{name}` is no argument of {function.__name__}. {answer}")
+    elif answer is None:
+        answer = suggest_name(name, parameters).strip() or "Leave it out"
+    raise InvalidTypeError(
+        f"`{name}` is no argument of {function.__name__}. {answer.replace('{function}', function.__name__)}"
+    )
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ import csv
 import functools
 import io
 import itertools
+import os
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -111,7 +112,7 @@ def read_rows(file: File, layout: Layout, threads: int | None = None) -> tuple[R
         except BaseException as error:  # raised below, unless an earlier block has failed
             failures[number] = Failure(error)
 
-    with track(until_failure(), f"reading {file.name}", file.n_readers) as tracked_blocks:
+    with track(until_failure(), f"reading {os.path.basename(file.name)}", file.n_readers) as tracked_blocks:
         run_all(tracked_blocks, make_worker, min(file.n_readers, check_threads(threads)) if file.n_readers > 1 else 1)
     if failures:
         _refuse(file.name, layout, min(failures.items()), pieces)

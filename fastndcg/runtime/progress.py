@@ -20,6 +20,7 @@ from fastndcg.runtime.optional_packages import optional_import
 Item = TypeVar("Item")
 
 DELAY = 1.5  # seconds before a bar appears
+DEFAULT_WIDTH = 80  # of terminals that report 0
 FORMAT = "{desc} {bar:20} {percentage:3.0f} %, {elapsed}, {remaining} left"
 SECONDS_PER_KERNEL = 0.6  # mean of the list of signatures, in processor time of one machine
 _open_bars: list[Any] = []  # that of the outermost work, which the main thread has begun
@@ -59,12 +60,15 @@ def _open_bar(text: str, n_items: int) -> Any:
 
     Each bar has its own lock: tqdm keeps the lock when a write fails, so that other threads would wait forever.
     """
+    width = None  # a notebook has none
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        width = os.get_terminal_size(sys.stderr.fileno()).columns or DEFAULT_WIDTH
     with contextlib.suppress(Exception):
         tqdm = optional_import("tqdm", "progress", "progress").tqdm
         bar_class = type("Bar", (tqdm,), {"monitor_interval": 0, "_lock": threading.RLock()})
         return bar_class(
             desc=show_name(text), total=n_items, delay=DELAY, leave=False, file=sys.stderr, bar_format=FORMAT,
-            miniters=1,
+            miniters=1, ncols=width, nrows=20,
         )  # fmt: skip
     return None
 

@@ -95,7 +95,7 @@ class TestCompare:
         _, out, _ = run("compare", *runs, "-m", "map", "--segments", "segments.txt", "--format", "json")
         assert {row["segment"] for row in json.loads(out)["segments"]} == {"short ones", "long"}
         (files / "s.txt").write_text("q1  a b \nq1 a b\n")
-        assert input_files.read_segments("s.txt") == {"q1": "a b"}
+        assert input_files.read_pairs("s.txt", "segment") == {"q1": "a b"}
 
     def test_report(self, runs, run, files):
         pytest.importorskip("jinja2", reason="the report needs it")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import fastndcg as fn
-from fastndcg.cli import COMMANDS, formats
+from fastndcg.cli import COMMANDS
 
 
 class TestEvaluate:
@@ -252,7 +252,10 @@ def test_help_of_a_command_has_a_description_and_examples(command, run):
 
 def test_undefined_everywhere_is_null_and_nan(files, run):
     (files / "zero.txt").write_text("q1 0 a 0\n", encoding="utf-8")
-    outputs = {name: run("evaluate", "zero.txt", "good.run", "-m", "ap", "--format", name) for name in formats.FORMATS}
+    outputs = {
+        name: run("evaluate", "zero.txt", "good.run", "-m", "ap", "--format", name)
+        for name in COMMANDS["evaluate"].formats
+    }
     assert json.loads(outputs["json"][1])["runs"][0]["mean"] == {"AP": None}
     assert outputs["csv"][1].splitlines()[1].startswith("good,nan,1,1,")
     assert outputs["trec"][1].split() == ["map", "all", "nan"]

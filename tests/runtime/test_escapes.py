@@ -14,7 +14,7 @@ from html_tags import Tags
 from system_values import METRICS, drawn, results_of
 
 import fastndcg as fn
-from fastndcg.cli import formats
+from fastndcg.cli import output
 from fastndcg.errors import MOST_SHOWN
 from fastndcg.results.results import Results
 from fastndcg.runtime import escapes
@@ -85,14 +85,18 @@ def for_people(text):
     return text
 
 
+def print_runs(names):
+    return "".join(output.format_reports([output.Report(name, result_of(name)) for name in names], "table", True))
+
+
 TEXTS = {
     "results": lambda name: str(result_of(name)), "repr of results": lambda name: repr(result_of(name)),
     "comparison": lambda name: str(compared(name)), "segments": lambda name: str(compared(name).by()),
     "pairs": lambda name: str(compared(name).all_pairs()),
     "segments of results": lambda name: str(result_of(name).by([name] * N, method="t")),
     "explanation": lambda name: str(explained(name)), "terminal": lambda name: "".join(fn_terminal(compared(name))),
-    "table of a run": lambda name: "".join(formats.FORMATS["table"]([formats.Report(name, result_of(name))], True)),
-    "table of runs": lambda name: "".join(formats.FORMATS["table"]([formats.Report(name, result_of(name))] * 2, True)),
+    "table of a run": lambda name: print_runs([name]),
+    "table of runs": lambda name: print_runs([name, name]),
 }  # fmt: skip
 
 
@@ -236,8 +240,8 @@ def test_json_gives_names_back(name):
     pytest.importorskip("scipy")
     whole = json.loads(compared(name).to_json())
     assert [one["system"] for one in whole["systems"]] == [name, f"{name}b", "other"]
-    report = formats.Report(name, result_of(name))
-    (run,) = json.loads("".join(formats.as_json([report], True)))["runs"]
+    report = output.Report(name, result_of(name))
+    (run,) = json.loads("".join(output.format_reports([report], "json", True)))["runs"]
     assert run["run"] == name
     assert list(run["per_query"]) == [f"{name}{place}" for place in range(N)]
 
@@ -255,12 +259,12 @@ def test_csv_keeps_its_columns_and_holds_no_formula(name):
 
     pytest.importorskip("scipy")
     name = name[: LONG // 10]
-    report = formats.Report(name, result_of(name))
+    report = output.Report(name, result_of(name))
     csv.field_size_limit(10 * LONG)
     for made, n_rows in (
         (text.as_csv(compared(name)), 10),
-        ("".join(formats.as_csv([report], True)), N + 1),
-        ("".join(formats.as_csv([report], False)), 2),
+        ("".join(output.format_reports([report], "csv", True)), N + 1),
+        ("".join(output.format_reports([report], "csv", False)), 2),
     ):
         assert is_printable(made)
         assert made.count("\n") == n_rows
@@ -278,8 +282,8 @@ def test_csv_leaves_numbers_alone():
 @HOSTILE
 def test_trec_lines_have_three_fields(name):
     name = name[: LONG // 10]
-    report = formats.Report(name, result_of(name), tag=name)
-    lines = "".join(formats.trec([report, report], True)).split("\n")
+    report = output.Report(name, result_of(name), tag=name)
+    lines = "".join(output.format_reports([report, report], "trec", True)).split("\n")
     assert lines.pop() == ""
     assert {line.count("\t") for line in lines} == {2}
     assert all(is_printable(line.replace("\t", "")) for line in lines)
