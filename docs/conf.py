@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -108,9 +109,16 @@ autosummary_context = {"guides": {name: guide for guide, names in GUIDES.items()
 def setup(app: Any) -> None:
     """Write the generated pages before Sphinx looks for sources, and copy MathJax and the excerpts after the build."""
     write_pages(ROOT / "docs")
+    app.connect("autodoc-process-docstring", keep_initials)
     app.connect("doctree-read", unlink_addresses)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", write_excerpts)
+
+
+def keep_initials(*event: Any) -> None:
+    """Escape initials at the start of a line, such as those of B. A. Carterette, which would begin a list."""
+    lines = event[-1]
+    lines[:] = [re.sub(r"^( *)(?=[A-Z]\. )", r"\1\\", line) for line in lines]
 
 
 def unlink_addresses(app: Any, doctree: Any) -> None:
@@ -129,10 +137,17 @@ def copy_mathjax(app: Any, error: Exception | None) -> None:
         shutil.copyfile(source, app.outdir / "_static" / "tex-svg.js")
 
 
+def list_texts(doctree: nodes.document) -> str:
+    """Return the text of a page, without its comments."""
+    for comment in list(doctree.findall(nodes.comment)):
+        comment.parent.remove(comment)
+    return " ".join(doctree.astext().split())
+
+
 def write_excerpts(app: Any, error: Exception | None) -> None:
     """Write the texts of all pages for the search, which shows where a page has the words."""
     if error is None and app.builder.format == "html":
-        texts = {name: " ".join(app.env.get_doctree(name).astext().split())[:20_000] for name in app.env.found_docs}
+        texts = {name: list_texts(app.env.get_doctree(name))[:20_000] for name in app.env.found_docs}
         script = (
             f"const EXCERPTS = {json.dumps(texts, ensure_ascii=False)};\n"
             "const root = new URL('.', document.baseURI).href;\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastndcg.cli import files, options, output
+from fastndcg.cli.trec_eval import Report
 from fastndcg.errors import InvalidInputError
 from fastndcg.exports.exportable import dump_json
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
@@ -161,7 +162,7 @@ def run_agreement(arguments: argparse.Namespace) -> None:
 
     (_, first), (_, second) = files.read_runs(arguments, None)
     result = agreement(first, second, metrics, **options.pick(arguments, "threads duplicates"))
-    report, form, per_query = output.Report("", result), arguments.format, arguments.per_query
+    report, form, per_query = Report("", result), arguments.format, arguments.per_query
     if form == "table":
         output.write_reports(arguments, [report])
     elif form == "json":

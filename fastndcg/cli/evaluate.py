@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastndcg.cli import files, options, output, trec_eval
-from fastndcg.cli.output import Report, write_reports
-from fastndcg.cli.trec_eval import MetricRequest, TrecEvalOptions, apply_options, select_metrics
+from fastndcg.cli.output import write_reports
+from fastndcg.cli.trec_eval import MetricRequest, Report, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import Convention

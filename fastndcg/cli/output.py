@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fastndcg import __version__
-from fastndcg.cli.trec_eval import list_lines
+from fastndcg.cli.trec_eval import Report, list_lines
 from fastndcg.errors import InvalidInputError
 from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown
 from fastndcg.exports.files import write_whole
@@ -23,7 +23,6 @@ from fastndcg.runtime.escapes import MOST_NOTED, csv_row, show_name
 from fastndcg.runtime.optional_packages import optional_import
 
 if TYPE_CHECKING:
-    from fastndcg.metrics.metric import TrecLine
     from fastndcg.results.results import Results
 
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
@@ -88,17 +87,6 @@ def write_picture(figure: Any, ending: str, target: str, option: str) -> None:
     picture = io.BytesIO()
     figure.savefig(picture, dpi=150, format=ending)
     write_file([picture.getvalue()], target, option)
-
-
-class Report(NamedTuple):
-    """The results of a run, with its name and the additional data of trec_eval's lines."""
-
-    name: str
-    results: Results
-    lines: tuple[TrecLine, ...] = ()  # trec_eval's lines; by default one for each metric
-    tag: str = ""  # the name in the last column of the run
-    labels: list[str] | None = None  # the relevance string of each query
-    summary: bool = True  # True to print the values over all queries
 
 
 def write_reports(arguments: argparse.Namespace, reports: Sequence[Report], more: Iterable[str] = ()) -> None:

@@ -15,10 +15,21 @@ from fastndcg.named_conventions import Convention
 from fastndcg.parsing import split_metrics
 
 if TYPE_CHECKING:
-    from fastndcg.cli.output import Report
     from fastndcg.inputs.table import Qrels, Run
     from fastndcg.rankings.rankings import Rankings
     from fastndcg.rankings.validation import Array
+    from fastndcg.results.results import Results
+
+
+class Report(NamedTuple):
+    """The results of a run, with its name and the additional data of trec_eval's lines."""
+
+    name: str
+    results: Results
+    lines: tuple[TrecLine, ...] = ()  # trec_eval's lines; by default one for each metric
+    tag: str = ""  # the name in the last column of the run
+    labels: list[str] | None = None  # the relevance string of each query
+    summary: bool = True  # True to print the values over all queries
 
 
 class TrecEvalOptions(NamedTuple):

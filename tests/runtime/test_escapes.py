@@ -15,6 +15,7 @@ from system_values import METRICS, drawn, results_of
 
 import fastndcg as fn
 from fastndcg.cli import output
+from fastndcg.cli.trec_eval import Report
 from fastndcg.errors import MOST_SHOWN
 from fastndcg.results.results import Results
 from fastndcg.runtime import escapes
@@ -86,7 +87,7 @@ def for_people(text):
 
 
 def print_runs(names):
-    return "".join(output.format_reports([output.Report(name, result_of(name)) for name in names], "table", True))
+    return "".join(output.format_reports([Report(name, result_of(name)) for name in names], "table", True))
 
 
 TEXTS = {
@@ -240,7 +241,7 @@ def test_json_gives_names_back(name):
     pytest.importorskip("scipy")
     whole = json.loads(compared(name).to_json())
     assert [one["system"] for one in whole["systems"]] == [name, f"{name}b", "other"]
-    report = output.Report(name, result_of(name))
+    report = Report(name, result_of(name))
     (run,) = json.loads("".join(output.format_reports([report], "json", True)))["runs"]
     assert run["run"] == name
     assert list(run["per_query"]) == [f"{name}{place}" for place in range(N)]
@@ -259,7 +260,7 @@ def test_csv_keeps_its_columns_and_holds_no_formula(name):
 
     pytest.importorskip("scipy")
     name = name[: LONG // 10]
-    report = output.Report(name, result_of(name))
+    report = Report(name, result_of(name))
     csv.field_size_limit(10 * LONG)
     for made, n_rows in (
         (text.as_csv(compared(name)), 10),
@@ -282,7 +283,7 @@ def test_csv_leaves_numbers_alone():
 @HOSTILE
 def test_trec_lines_have_three_fields(name):
     name = name[: LONG // 10]
-    report = output.Report(name, result_of(name), tag=name)
+    report = Report(name, result_of(name), tag=name)
     lines = "".join(output.format_reports([report, report], "trec", True)).split("\n")
     assert lines.pop() == ""
     assert {line.count("\t") for line in lines} == {2}
