@@ -209,7 +209,7 @@ def read_tuples(
     """Read tuples (query, document, score) of one type, and labels, and return None if Python has to read them."""
     if not CAN_READ_OBJECTS or not issubclass(row_type, tuple):
         return None
-    kernels = load_kernels("inputs.tuples")
+    kernels = load_kernels("inputs.dicts")
 
     n_rows = len(rows)
     scratch = (np.empty(n_rows, "i8"), np.empty(n_rows, "i8"), np.zeros(kernels.count_slots(n_rows), "u4"))

@@ -117,7 +117,7 @@ class IdColumn:
         offsets[1:] -= self.ids.offsets[rows]
         np.cumsum(offsets, out=offsets)
         data = np.empty(int(offsets[-1]), "u1")
-        load_kernels("inputs.id_hashing").take(self.ids, read_only(np.ascontiguousarray(rows)), offsets, data)
+        load_kernels("inputs.ids").take(self.ids, read_only(np.ascontiguousarray(rows)), offsets, data)
         return IdColumn.of_bytes(data, offsets)
 
     def factorize(self, rows: Array | None = None) -> tuple[Array, Array]:
@@ -126,23 +126,23 @@ class IdColumn:
             rows = np.arange(len(self))
         codes = np.empty(len(rows), "i8")
         firsts = np.empty(len(rows), "i8")
-        n_codes = load_kernels("inputs.id_hashing").factorize(self.ids, read_only(rows), codes, firsts)
+        n_codes = load_kernels("inputs.ids").factorize(self.ids, read_only(rows), codes, firsts)
         return codes, firsts[:n_codes]
 
     def find_runs(self, first: int, stop: int) -> Array:
         """Return the rows from `first` up to `stop` whose id differs from the row before."""
-        kernels = load_kernels("inputs.id_hashing")
-        rows = np.empty(stop - first, "i8")
         if self.has_words:
-            n_runs = kernels.find_word_runs(self.numbers(), first, stop, rows)
-        else:
-            n_runs = kernels.find_runs(self.ids, first, stop, rows)
-        return rows[:n_runs].copy()
+            numbers = self.numbers()
+            begin = max(first, 1)
+            rows = np.flatnonzero(numbers[begin:stop] != numbers[begin - 1 : stop - 1]) + begin
+            return np.append(0, rows) if first == 0 < stop else rows
+        rows = np.empty(stop - first, "i8")
+        return rows[: load_kernels("inputs.ids").find_runs(self.ids, first, stop, rows)].copy()
 
     def find_duplicate(self, offsets: Array, first: int, stop: int) -> list[int]:
         """Return the rows of the first id that occurs twice in one of the queries `first` up to `stop`, or []."""
         rows = np.empty(2, "i8")
-        load_kernels("inputs.id_hashing").find_duplicate(self.ids, offsets, first, stop, rows)
+        load_kernels("inputs.ids").find_duplicate(self.ids, offsets, first, stop, rows)
         return rows.tolist() if rows[0] >= 0 else []
 
     def order_ties(self, scores: Array, offsets: Array, threads: int | None = None) -> Array:
@@ -150,7 +150,7 @@ class IdColumn:
         if not self.are_texts:
             return self.order_numbers()
         keys = np.empty(len(self), "i8")
-        rank = load_kernels("inputs.id_hashing").rank_ties
+        rank = load_kernels("inputs.ids").rank_ties
         run_on_spans(offsets, lambda first, stop: rank(self.ids, scores, offsets, first, stop, keys), threads)
         return keys
 
@@ -332,9 +332,10 @@ def group_runs(column: IdColumn, id_rows: Array, starts: Array, n_rows: int) -> 
     is_new = np.diff(codes, prepend=-1) != 0
     if np.count_nonzero(is_new) == len(firsts):
         return Groups(np.append(starts[is_new], n_rows), None, firsts)
-    offsets = np.empty(len(firsts) + 1, "i8")
-    rows = np.empty(n_rows, "i8")
-    load_kernels("inputs.id_hashing").gather_runs(codes, starts, n_rows, offsets, rows)
+    sizes = np.diff(starts, append=n_rows)
+    order = np.argsort(codes, kind="stable")
+    ends, rows = join_segments(starts[order], sizes[order])
+    offsets = ends[np.searchsorted(codes[order], np.arange(len(firsts) + 1))]
     return Groups(offsets, rows, firsts)
 
 

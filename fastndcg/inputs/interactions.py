@@ -208,7 +208,7 @@ class Interactions(ReadOnly):
         put(self, items=as_items(values, "items", 1), n_items=n_items)
         put(self, offsets=as_offsets(offsets if lists is None else lists.offsets, "offsets", len(self.items)))
         of_labels = None if labels is None else read_ragged(labels, "labels")
-        put(self, labels=_convert_labels(labels if of_labels is None else of_labels.values, len(self.items), threads))
+        put(self, labels=_convert_labels(labels if of_labels is None else of_labels.values, len(self.items)))
         self._check_labels()
         self._check(of_labels.offsets if of_labels is not None else self.offsets, threads)
 
@@ -486,16 +486,16 @@ class _Builder:
         arrays = (rows.items, rows.offsets), (self._liked_items, liked.labels, liked.offsets)
         n_items = np.uint64(ANY_ITEM if liked.n_items is None else liked.n_items)
         users = (self._once, first, stop)
+        kernels = load_kernels("inputs.items")
         if rows.longest > MAX_MARKED_ROW:
-            load_kernels("inputs.match_items").find_items(*arrays, n_items, *users, self._scratch, out)
+            kernels.find_items(*arrays, n_items, *users, self._scratch, out)
             return
-        kernels = load_kernels("inputs.match_by_mark")
         if not len(self._marks):
             self._marks = np.empty(kernels.N_MARKS, "u1")
         kernels.find_items_by_mark(*arrays, n_items, *users, self._marks, self._scratch, out)
 
     def _refuse(self, kind: int, user: int, place: int) -> NoReturn:
-        kernels = load_kernels("inputs.match_items")
+        kernels = load_kernels("inputs.items")
         item = self._recommended.items[self._recommended.offsets[user] + place]
         rules = {
             kernels.REPEATED: f"have each item once in a row, but item {item} stands again in place {place} of user "
@@ -509,7 +509,7 @@ class _Builder:
 
 def are_rising(items: Array, offsets: Array, threads: int | None) -> bool:
     """Return True if each user's items are 0 or more and rise."""
-    kernels = load_kernels("inputs.match_items")
+    kernels = load_kernels("inputs.items")
     checked = read_only(items)
     found: list[bool] = []
     run_on_spans(
@@ -518,21 +518,13 @@ def are_rising(items: Array, offsets: Array, threads: int | None) -> bool:
     return all(found)
 
 
-def _convert_labels(labels: Any, n: int, threads: int | None) -> Array:
+def _convert_labels(labels: Any, n: int) -> Array:
     """Convert labels to int8 if it holds them all, else to float64."""
     if labels is None:
         return read_only(np.ones(n, "i1"))
     numbers = as_labels(labels, "labels")
     if len(numbers) != n:
         raise InvalidInputError(f"`labels` must have length {n} (one per item), got {len(numbers)}")
-    kernels = load_kernels("inputs.match_items")
-    small = np.empty(n, "i1")
-    bounds = np.append(np.arange(0, n, PART), n)
-    found: list[bool] = []
-
-    def convert(first: int, stop: int) -> None:
-        part = slice(bounds[first], bounds[stop])
-        found.append(kernels.as_small(numbers[part], small[part]))
-
-    run_on_spans(bounds, convert, threads, PART)
-    return read_only(small) if all(found) else read_only(numbers.astype("f8"))
+    with np.errstate(invalid="ignore"):
+        small = numbers.astype("i1", copy=False)
+    return read_only(small if (small == numbers).all() else numbers.astype("f8", copy=False))

@@ -323,9 +323,9 @@ def sort_items(liked: Interactions, threads: int | None) -> Interactions:
 
 
 def find_places(items: Array, offsets: Array, lists: ItemLists, threads: int | None) -> Array:
-    """Return the place of each user's items in the user's list, as kernels/inputs/candidate_places.py describes it."""
+    """Return the place of each user's items in the user's list, as kernels/inputs/items.py describes it."""
     places = np.empty(len(items), "i4")
-    kernel = load_kernels("inputs.candidate_places").find_places
+    kernel = load_kernels("inputs.items").find_places
 
     def find(first: int, stop: int) -> None:
         kernel(items, offsets, lists.items, lists.offsets, lists.step, first, stop, places)

@@ -291,7 +291,7 @@ class _Segments:
         if self._is_prefix:
             return values[:n]
         out = np.empty(n, values.dtype)
-        load_kernels("inputs.join").copy_segments(read_only(values), self._starts, self.offsets, out)
+        load_kernels("inputs.ids").copy_segments(read_only(values), self._starts, self.offsets, out)
         return out
 
     def find_rows(self, indices: Any) -> Array:
@@ -310,7 +310,7 @@ def match_documents(
     retrieved_ids = RetrievedIds(retrieved.ids, run.offsets)
     n = int(offsets[-1])
     out = MatchedLabels(np.empty(n, values.dtype), np.empty(n, bool))
-    kernels = load_kernels("inputs.join")
+    kernels = load_kernels("inputs.ids")
 
     def match(first: int, stop: int) -> None:
         kernels.match(judged_ids, retrieved_ids, pairs, offsets, first, stop, out)

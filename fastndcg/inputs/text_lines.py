@@ -238,8 +238,8 @@ def _allocate_output(n_bytes: int, least_fields: int) -> LineOutput:
 
 @functools.cache
 def make_power_tables() -> tuple[Array, Array]:
-    """Compute the tables of powers of ten for kernels/inputs/parse_float.py."""
-    parse_float = load_kernels("inputs.parse_float")
+    """Compute the tables of powers of ten for kernels/inputs/text_lines.py."""
+    parse_float = load_kernels("inputs.text_lines")
 
     halves = np.empty((parse_float.N_POWERS, 2), "u8")
     for row, power in enumerate(range(parse_float.LOWEST_POWER, parse_float.LOWEST_POWER + parse_float.N_POWERS)):

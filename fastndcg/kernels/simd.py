@@ -82,12 +82,6 @@ def copy_wide(values, place, out, out_place):
 
 
 @instruction
-def mask_changes(values, place):
-    """Return the mask of 64 entries that differ from the entry before them."""
-    return make_mask(load_lanes(values, place, WIDE) != load_lanes(values, place - 1, WIDE))
-
-
-@instruction
 def mask_nonzero(values, place):
     """Return the mask of 64 entries that are not 0. NaN is not 0."""
     return make_mask(load_lanes(values, place, WIDE) != 0)

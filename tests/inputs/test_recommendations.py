@@ -13,7 +13,7 @@ import fastndcg as fn
 from fastndcg import partitions
 from fastndcg.engine import run as engine
 from fastndcg.inputs import interactions as items
-from fastndcg.kernels.inputs.match_items import are_rising
+from fastndcg.kernels.inputs.items import are_rising
 from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import parse_convention

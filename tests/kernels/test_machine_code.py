@@ -55,10 +55,10 @@ def test_wrong_lines_are_refused(line, monkeypatch, tmp_path):
 
 
 def test_dependencies_are_the_imports_of_a_file():
-    modules = ("ranking.rank", "inputs.join", "metrics.cascades")
+    modules = ("ranking.rank", "inputs.ids", "metrics.cascades")
     found = build.find_dependencies([line for line in signatures.read_signatures() if line.module in modules])
     assert found["ranking.rank"] >= {"ranking/rank.py", "ranking/candidates.py", "simd.py", "llvm/simd.py"}
-    assert "input_arrays.py" in found["inputs.join"]
+    assert "input_arrays.py" in found["inputs.ids"]
     assert "ranking/rank.py" not in found["metrics.cascades"]
 
 

@@ -99,7 +99,6 @@ def test_fetching_ahead_touches_nothing(dtype):
     [
         *[("mask_nan", dtype) for dtype in SCORES],
         *[(n, d) for n in ("mask_nonzero", "mask_positive") for d in LABELS],
-        ("mask_changes", "i8"),
     ],
 )
 def test_masks_equal_their_twins(name, dtype):

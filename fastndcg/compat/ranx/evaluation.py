@@ -311,7 +311,7 @@ def rank(truth: Pairs, ranked: Pairs) -> RankedLists:
 
 def _find_items(ranked: tuple[Array, Array], judged: tuple[Array, Array, Array]) -> tuple[KnownHits, int]:
     """Return the judged documents among the ranked ones, and how many of these stand again in their query."""
-    kernels = load_kernels("inputs.match_items")
+    kernels = load_kernels("inputs.items")
     ids, labels, offsets = judged
     n_queries = len(offsets) - 1
     longest = int(np.diff(ranked[1]).max(initial=0))

@@ -4,7 +4,7 @@ Join the rows of several runs, query by query, and rank them.
 The rows of all runs are in one concatenation. Run r has the rows from starts[r, q] on for query q, sizes[r, q] of them.
 A document of a query has the number of its first appearance, run after run.
 
-ids          ids of the rows' documents: see inputs/id_hashing.py
+ids          ids of the rows' documents: see inputs/ids.py
 starts       (n_runs, n_queries) int64
 sizes        (n_runs, n_queries) int64
 bounds       (n_queries + 1,) int64, the number of rows before each query, over all runs
@@ -23,17 +23,18 @@ import math
 
 import numpy as np
 
-from fastndcg.kernels.inputs.hash_index import (
+from fastndcg.kernels.inputs.ids import (
     MAX_ENTRY,
     count_slots,
     first_slot,
     get_number,
+    hash_id,
     is_alive,
+    is_equal,
     make_entry,
     make_mask,
     next_slot,
 )
-from fastndcg.kernels.inputs.id_hashing import hash_id, is_equal
 from fastndcg.kernels.jit import inline, kernel
 from fastndcg.kernels.ranking.sort import sort_descending
 

@@ -3,7 +3,7 @@ Order the documents of each query by falling fused score.
 
 fused       (n_documents,) float64, no NaN
 offsets     (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1]
-ids         ids of rows: see inputs/id_hashing.py
+ids         ids of rows: see inputs/ids.py
 numbers     (n_rows,) int64, by which equal scores are ordered, or none: they stay as they are
 rows        (n_documents,) int64, the row of each document's id
 out_rows    (n_documents,) int64, the rows of the documents in their order
@@ -12,7 +12,7 @@ out_scores  (n_documents,) float64, their fused scores
 
 import numpy as np
 
-from fastndcg.kernels.inputs.id_hashing import sort_rows
+from fastndcg.kernels.inputs.ids import sort_rows
 from fastndcg.kernels.jit import inline, kernel
 from fastndcg.kernels.ranking.sort import sort_descending
 

@@ -101,19 +101,6 @@ mask_nonzero = _make_mask_labels("!=")
 mask_positive = _make_mask_labels(">")
 
 
-@intrinsic
-def mask_changes(typing_context, values, place):
-    """Return the mask of 64 entries that differ from the entry before them."""
-
-    def build(context, builder, signature, arguments):
-        entry = ir.Constant(ir.IntType(64), 1)
-        starts = arguments[1], builder.sub(arguments[1], entry)
-        lanes = [_load_lanes(context, builder, signature.args[0], arguments[0], start, WIDE) for start in starts]
-        return _make_mask(builder, builder.icmp_signed("!=", *lanes), WIDE)
-
-    return types.uint64(values, types.intp), build
-
-
 def _make_raise_maxima(n_lanes):
     """Return an intrinsic that raises the first lanes of `maxima` to those of `values`, in the lanes of a mask."""
 

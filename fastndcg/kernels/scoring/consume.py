@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.kernels.inputs.candidate_places import find_first_at_least
+from fastndcg.kernels.inputs.items import find_first_at_least
 from fastndcg.kernels.jit import inline, kernel
 from fastndcg.kernels.ranking.sort import sort_descending
 from fastndcg.kernels.scoring.panels import ITEM_PANEL_BYTES, USER_PANEL, multiply_panels

@@ -1,58 +1,82 @@
 """
-Kernels on ids as bytes: number them, gather their rows, find duplicates, order ids of tied documents.
-
-Ids are equal if all their bytes are. hash_index.py finds the rows to compare.
+Kernels on ids as bytes: number them, gather their rows, find duplicates, order ids of tied documents, join tables.
 
 ids      a NamedTuple: data uint8 (8 bytes or more), offsets (n_ids + 1,) int64, width. Id i is
-         data[offsets[i] : offsets[i + 1]], or the i-th `width` bytes if `width` is not 0
+         data[offsets[i] : offsets[i + 1]], or the i-th `width` bytes if `width` is not 0. Ids are equal if all their
+         bytes are
 offsets  (n_queries + 1,) int64, query q owns rows offsets[q] up to offsets[q + 1]
+
+A hash index with open addressing holds numbers, and finds them by the hash of a key:
+
+slots    (a power of two,) uint32, all 0 at first
+base     uint32: an entry is alive if it is above `base`, and entry - base - 1 is its number
+
+Raising `base` by the number of entries empties the index without a pass over its slots. Keys are not stored: the
+caller compares the key of each live entry, from `first_slot` on to the first slot that is not alive.
+
+The loops over slots are written out in each kernel. Numba counts references to arrays at each step of a loop that
+passes them to a function. That takes 5 times as long in a kernel that allocates.
 """
 
 import numpy as np
 
 from fastndcg.kernels.bytes import load_word, multiply_wide, swap_bytes
-from fastndcg.kernels.inputs.hash_index import (
-    count_slots,
-    first_slot,
-    get_number,
-    is_alive,
-    make_entry,
-    make_mask,
-    next_slot,
-)
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.simd import WIDE, lowest_bit, mask_changes, prefetch
 
-NO_BITS = np.uint64(0)
 ONE = np.uint64(1)
 ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 START = np.uint64(0xD6E8FEB86659FD93)
+MAX_ENTRY = 2**32 - 1
+MIN_SLOTS = 8
+SLOTS_PER_KEY = 8
 FIRST_SLOTS = 1024
 NO_BASE = np.uint32(0)
 
 
-@kernel
-def find_word_runs(words, first, stop, out):
-    """Write the rows from `first` up to `stop` that differ from the row before, and return their number."""
-    n_runs = 0
-    if first == 0 and stop > 0:
-        out[0] = 0
-        n_runs = 1
-        first = 1
-    n_blocks = (stop - first) // WIDE
-    for block in range(n_blocks):
-        prefetch(words, first + block * WIDE)
-        marks = mask_changes(words, first + block * WIDE)
-        while marks != NO_BITS:
-            out[n_runs] = first + block * WIDE + lowest_bit(marks)
-            n_runs += 1
-            marks &= marks - ONE
-    for i in range(first + n_blocks * WIDE, stop):
-        if words[i] != words[i - 1]:
-            out[n_runs] = i
-            n_runs += 1
-    return n_runs
+@inline
+def count_slots(n_keys):
+    """Return the number of slots for n keys: at most an eighth are alive, so that few are compared in vain."""
+    n_slots = MIN_SLOTS
+    while n_slots < SLOTS_PER_KEY * n_keys:
+        n_slots *= 2
+    return n_slots
+
+
+@inline
+def make_mask(n_slots):
+    """Return the mask that maps hashes to slots."""
+    return np.uint64(n_slots - 1)
+
+
+@inline
+def first_slot(hashed, mask):
+    """Return the first slot to look at for a hash."""
+    return hashed & mask
+
+
+@inline
+def next_slot(slot, mask):
+    """Return the slot to look at after another."""
+    return (slot + ONE) & mask
+
+
+@inline
+def make_entry(number, base):
+    """Return the entry of a number."""
+    return np.uint32(np.int64(base) + number + 1)
+
+
+@inline
+def is_alive(entry, base):
+    """Return True if a slot holds a number."""
+    return entry > base
+
+
+@inline
+def get_number(entry, base):
+    """Return the number that a live entry holds."""
+    return np.int64(entry) - np.int64(base) - 1
 
 
 @kernel
@@ -106,23 +130,6 @@ def factorize(ids, rows, out_codes, out_firsts):
                     slots[slot] = make_entry(old_code, NO_BASE)
         out_codes[i] = code
     return n_codes
-
-
-@kernel(allocates=True)
-def gather_runs(codes, firsts, n_rows, out_offsets, out_rows):
-    """Write the rows of each code, one code after the other. Run r has one code, from row firsts[r] on."""
-    out_offsets[:] = 0
-    for r in range(codes.shape[0]):
-        stop = firsts[r + 1] if r + 1 < codes.shape[0] else n_rows
-        out_offsets[codes[r] + 1] += stop - firsts[r]
-    for i in range(1, out_offsets.shape[0]):
-        out_offsets[i] += out_offsets[i - 1]
-    places = out_offsets[:-1].copy()
-    for r in range(codes.shape[0]):
-        stop = firsts[r + 1] if r + 1 < codes.shape[0] else n_rows
-        for row in range(firsts[r], stop):
-            out_rows[places[codes[r]]] = row
-            places[codes[r]] += 1
 
 
 @kernel(allocates=True)
@@ -265,3 +272,61 @@ def sort_rows(ids, order, spare):
                     order[i] = spare[left]
                     left += 1
         width *= 2
+
+
+@kernel(allocates=True)
+def match(judged, retrieved, pairs, offsets, first, stop, out):
+    """
+    Join judgments and a run: look up the label of each retrieved document of the queries `first` up to `stop`.
+
+    judged      a NamedTuple of the judgments: ids, offsets, labels
+    retrieved   a NamedTuple of the run: ids, offsets
+    pairs       (n_queries, 2) int64: the query's number in the judgments and in the run, or -1
+    offsets     (n_queries + 1,) int64, which documents of the output each query owns
+    out.labels  (n_documents,) the dtype of judged.labels, 0 for a document without a judgment
+    out.judged  (n_documents,) bool
+    """
+    longest = 0
+    for q in range(first, stop):
+        if pairs[q, 0] >= 0:
+            longest = max(longest, judged.offsets[pairs[q, 0] + 1] - judged.offsets[pairs[q, 0]])
+    slots = np.zeros(count_slots(2 * longest), np.uint32)
+    base = np.uint32(0)
+    n_indexed = 0
+    for q in range(first, stop):
+        begin = 0
+        end = 0
+        if pairs[q, 0] >= 0 and offsets[q + 1] > offsets[q]:
+            begin = judged.offsets[pairs[q, 0]]
+            end = judged.offsets[pairs[q, 0] + 1]
+        if n_indexed + end - begin > MAX_ENTRY:
+            slots[:] = 0
+            n_indexed = 0
+        base = np.uint32(n_indexed)
+        n_indexed += end - begin
+        mask = make_mask(count_slots(2 * (end - begin)))
+        for i in range(begin, end):
+            slot = first_slot(hash_id(judged.ids, i), mask)
+            while is_alive(slots[slot], base):
+                slot = next_slot(slot, mask)
+            slots[slot] = make_entry(i - begin, base)
+        shift = retrieved.offsets[pairs[q, 1]] - offsets[q]
+        out.labels[offsets[q] : offsets[q + 1]] = 0
+        out.judged[offsets[q] : offsets[q + 1]] = False
+        for d in range(offsets[q], offsets[q + 1]):
+            slot = first_slot(hash_id(retrieved.ids, d + shift), mask)
+            while is_alive(slots[slot], base):  # most documents are unjudged; rare work inside the loop halves the time
+                row = begin + get_number(slots[slot], base)
+                if is_equal(retrieved.ids, d + shift, judged.ids, row):
+                    out.labels[d] = judged.labels[row]
+                    out.judged[d] = True
+                    break
+                slot = next_slot(slot, mask)
+
+
+@kernel
+def copy_segments(values, starts, offsets, out):
+    """Copy segments: entries offsets[q] up to offsets[q + 1] of `out` are those of `values` from starts[q] on."""
+    for q in range(starts.shape[0]):
+        for d in range(offsets[q + 1] - offsets[q]):
+            out[offsets[q] + d] = values[starts[q] + d]

@@ -1,5 +1,5 @@
 """
-Find the items that each user likes in the lists of items recommended to them.
+Find the items that each user likes in the lists of items recommended to them, and the places of items in lists.
 
 recommended  a tuple: items (n_items,) int32 or int64 in rank order, padded with -1 at the end of a row;
              offsets (n_users + 1,) int64, user u owns items[offsets[u] : offsets[u + 1]]
@@ -14,6 +14,10 @@ out          a tuple, the fields of `Matches`, for users `first` up to `stop`:
   offsets       (n_users + 1,) int64, offsets of the recommended items without padding
   problem       (4,) int64: the kind of the first problem, the user, the place in the row, and the number of items that
                 occur in their row again
+
+Short lists are matched by marks of the items' low bits, which take 16 KiB and stay in the processor's first cache. They
+rule out most liked items that are not in a list. The list is searched for the others. With a hash index of the items,
+20,000 users with 50 recommended and 20 liked items take 1.8 times as long.
 """
 
 from typing import NamedTuple
@@ -21,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.bytes import multiply_wide
-from fastndcg.kernels.inputs.hash_index import (
+from fastndcg.kernels.inputs.ids import (
+    FACTOR,
     MAX_ENTRY,
     count_slots,
     first_slot,
@@ -34,10 +39,11 @@ from fastndcg.kernels.inputs.hash_index import (
 from fastndcg.kernels.jit import inline, kernel
 from fastndcg.kernels.simd import ONE, WIDE, lowest_bit, prefetch
 
-FACTOR = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
-BLOCK = 4096
 PADDING = -1
+N_MARKS = 1 << 14  # bytes: half of the processor's first cache
+LOW_BITS = np.uint64(N_MARKS - 1)
+MAX_MARK = np.uint8(254)  # a user needs up to two marks
 FINE, REPEATED, GAP, UNKNOWN = range(4)
 KIND, USER, PLACE, N_REPEATED = range(4)
 
@@ -124,22 +130,6 @@ def are_rising(items, offsets, first, stop):
     return n_falls == 0 and all_bits >= 0
 
 
-@kernel
-def as_small(labels, out):
-    """Write labels as int8 up to the first block with a label that int8 lacks, and return True if all fit."""
-    for start in range(0, labels.shape[0], BLOCK):
-        block = labels[start : start + BLOCK]
-        small = out[start : start + BLOCK]
-        n_others = 0
-        for i in range(block.shape[0]):
-            number = np.int32(block[i] if -128 <= block[i] <= 127 else 0)  # a cast beyond int8 is undefined
-            small[i] = number
-            n_others += number != block[i]
-        if n_others:
-            return False
-    return True
-
-
 @inline
 def clear_output(out):
     """Begin the output: no user, and no problem."""
@@ -195,3 +185,138 @@ def hash_item(item):
     """Return a hash of an item."""
     high, low = multiply_wide(np.uint64(item), FACTOR)
     return high ^ low >> HALF
+
+
+@kernel
+def find_items_by_mark(recommended, liked, n_items, once, first, stop, marks, scratch, out):
+    """Find liked items by the marks that a user's recommended items leave at their low bits, (N_MARKS,) uint8."""
+    items, item_offsets = recommended
+    liked_items, liked_labels, liked_offsets = liked
+    bits, numbers = scratch
+    out = Matches(*out)
+    n_found = 0
+    clear_output(out)
+    mark = MAX_MARK
+    for u in range(first, stop):
+        begin = item_offsets[u]
+        size = count_items(items, begin, item_offsets[u + 1])
+        for i in range(begin, begin + size, WIDE):  # waiting for memory takes as long as all the rest
+            prefetch(items, i)
+        row = items[begin : begin + size]
+        if mark >= MAX_MARK:
+            marks[:] = 0
+            mark = np.uint8(0)
+        mark = np.uint8(mark + 1)
+        are_known = are_in_catalogue(row, n_items)
+        n_repeated = 0
+        if are_known and mark_items(row, marks, mark) > 0:
+            mark = np.uint8(mark + 1)
+            n_repeated = count_repeated(row, marks, mark)
+        if not are_known or (n_repeated > 0 and not once):
+            kind, place = find_problem(row, n_items, once)
+            if kind != FINE:  # another thread may have changed the items meanwhile
+                report(out.problem, kind, u, place)
+                return
+        out.problem[N_REPEATED] += n_repeated
+        n_new = 0
+        for i in range(liked_offsets[u], liked_offsets[u + 1]):
+            if marks[low_bits(liked_items[i])] == mark:
+                n_new += note(find_place(row, liked_items[i]), i, size, bits, numbers)
+        if n_new > 0:
+            n_found = write_notes(liked_labels, size, n_found, bits, numbers, out.above, out.labels)
+        out.found_offsets[u - first + 1] = n_found
+        out.offsets[u - first + 1] = out.offsets[u - first] + size
+
+
+@inline
+def low_bits(item):
+    """Return the place of an item's mark."""
+    return np.uint64(item) & LOW_BITS
+
+
+@inline
+def mark_items(row, marks, mark):
+    """Mark the items of a row, and return the number of items whose place was marked before."""
+    n_first = 0
+    for i in range(row.shape[0]):
+        place = low_bits(row[i])
+        n_first += marks[place] < mark  # fewer steps than counting those that are equal
+        marks[place] = mark
+    return row.shape[0] - n_first
+
+
+@inline
+def count_repeated(row, marks, mark):
+    """Mark the items of a row with a new mark, and return the number of items that occur earlier in the row."""
+    n_repeated = 0
+    for i in range(row.shape[0]):
+        place = low_bits(row[i])
+        if marks[place] == mark:
+            n_repeated += find_place(row, row[i]) < i
+        marks[place] = mark
+    return n_repeated
+
+
+@inline
+def are_in_catalogue(row, n_items):
+    """Return True if all items are from 0 to below `n_items`. The loop is vectorised in the items' own type."""
+    lowest = row.dtype.type(0)
+    highest = row.dtype.type(0)
+    for i in range(row.shape[0]):
+        lowest = min(lowest, row[i])
+        highest = max(highest, row[i])
+    return lowest == 0 and (np.uint64(highest) < n_items or row.shape[0] == 0)
+
+
+@inline
+def find_problem(row, n_items, once):
+    """Return the kind and the place of the first problem of a short row."""
+    for i in range(row.shape[0]):
+        if np.uint64(row[i]) >= n_items:
+            return (GAP if row[i] < 0 else UNKNOWN), i
+        for j in range(i):
+            if row[j] == row[i] and not once:
+                return REPEATED, i
+    return FINE, 0
+
+
+@inline
+def find_place(row, item):
+    """Return the first place of an item in a row, or the row's size. The loop is vectorised."""
+    first = np.int32(row.shape[0])
+    for i in range(row.shape[0]):
+        first = min(first, np.int32(i) if row[i] == item else np.int32(row.shape[0]))
+    return first
+
+
+@kernel
+def find_places(items, offsets, list_items, list_offsets, step, first, stop, out):
+    """
+    Write the place of each item in the list of its user, for users `first` up to `stop`.
+
+    items, offsets            (n_items,) int32, and int64; user u looks for items[offsets[u] : offsets[u + 1]]
+    list_items, list_offsets  (n_list_items,) int32, rising in each list, and int64 offsets of the lists
+    step                      1 if each user has a list, 0 if all users share the first
+    out                       (n_items,) int32, the place p of an item in its list, or -1 - p where it would stand
+    """
+    for u in range(first, stop):
+        begin = list_offsets[u * step]
+        end = list_offsets[u * step + 1]
+        for i in range(offsets[u], offsets[u + 1]):
+            place = find_first_at_least(list_items, begin, end, items[i])
+            is_in_list = place < end and list_items[place] == items[i]
+            out[i] = place - begin if is_in_list else begin - place - 1
+
+
+@inline
+def find_first_at_least(values, begin, end, value):
+    """Return the first place from `begin` on whose value is at least `value`, or `end`."""
+    size = end - begin
+    while size > 0:
+        half = size // 2
+        if values[begin + half] < value:
+            begin += half + 1
+            size -= half + 1
+        else:
+            size = half
+    return begin
