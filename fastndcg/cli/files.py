@@ -249,12 +249,12 @@ def read_pairs(path: str, what: str) -> dict[str, str]:
 
 def find_mistake(arguments: argparse.Namespace) -> str:
     """
-    Return what is wrong with the order or the names of the files of a command that has failed.
+    Return what is wrong with the words of a command that has failed, of which some are no files.
 
     Returns
     -------
     str
-        An error message, or an empty text if the files are where they belong.
+        An error message, or an empty text if files are where files belong.
     """
     qrels = getattr(arguments, "qrels", None)
     runs = [run for run in getattr(arguments, "runs", ()) if run is not None]
@@ -264,39 +264,4 @@ def find_mistake(arguments: argparse.Namespace) -> str:
     query = getattr(arguments, "query", None)
     if query is not None and os.path.isfile(query) and not os.path.exists(runs[0]):
         return f"QUERY comes last, but {show_name(query)} is a file. Write QRELS RUN QUERY."
-    kinds = {path: _guess_kind(path) for path in (qrels, *runs) if path is not None}
-    if kinds.get(qrels) == "run":
-        judged = next((run for run in runs if kinds[run] == "qrels"), None)
-        remedy = "Put the judgments first" if judged is None else f"Put {show_name(judged)} first, which has judgments"
-        return f"QRELS must be judgments, but {show_name(qrels)} is a run. {remedy}."
-    for run in runs:
-        if kinds[run] == "qrels":
-            return f"RUN must be a ranking with scores, but {show_name(run)} has judgments. Name a run in its place."
     return ""
-
-
-def _guess_kind(path: str) -> str:
-    """Return 'qrels' or 'run' if the first line of a text file tells them apart, else an empty text."""
-    from fastndcg.inputs.files import File
-
-    if path == "-" or not os.path.isfile(path):
-        return ""
-    with File(path) as file:
-        line = file.first_line.decode(errors="replace").lower()
-    fields = line.split()
-    if len(fields) == 6 and _is_number(fields[4]) and _is_number(fields[3]):
-        return "run"
-    if len(fields) == 4 and _is_number(fields[3]) and _is_number(fields[1]):
-        return "qrels"
-    names = {name.strip().strip('"') for mark in ",\t;" for name in line.split(mark)}
-    if names & {"label", "relevance", "rel", "judgment"}:
-        return "" if names & {"score", "rank"} else "qrels"
-    return "run" if names & {"rank"} or ({"score", "document"} <= names) else ""
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

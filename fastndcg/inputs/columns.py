@@ -62,6 +62,11 @@ LAST_LABELS = "weight click clicks clicked"
 LABELS_OF_TRUTH = "score scores"
 SCORES_OF_RUNS = "rating ratings weight"
 FIRST_IDS = ("qid", "docno")
+# what lacks a role, but has another one, may be swapped with the other side
+SWAPPED = {
+    "score": ("label", "It looks like judgments, which come first. Give a run in its place"),
+    "label": ("rank", "It looks like a run, which comes after the judgments. Give judgments in its place"),
+}
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from fastndcg.choices import Format
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth, convert_ranks, make_layout
 from fastndcg.inputs.arrow_files import ARROW_MAGIC, PARQUET_MAGIC, read_arrow, read_parquet
-from fastndcg.inputs.columns import ColumnNames
+from fastndcg.inputs.columns import SWAPPED, ColumnNames
 from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.files import File, FilePath, check_path, is_address
 from fastndcg.inputs.ids import split_at_blanks
@@ -38,15 +38,13 @@ from fastndcg.rankings.validation import Array, as_labels, read_only
 
 Kind = TypeVar("Kind", bound=Table)
 
-JUDGMENTS = "It has the fields of judgments. Give the judgments first, then the run"
-RUNS = "It has the fields of a run. Give the judgments first, then the run"
 TREC = {
     "qrels": Layout(
-        "query, iteration, document, label", (0, 2, 2, 3), 4, 4, "label", describe_remedy("qrels"), {6: RUNS}
+        "query, iteration, document, label", (0, 2, 2, 3), 4, 4, "label", describe_remedy("qrels"), {6: SWAPPED["label"][1]}
     ),
     "run": Layout(
         "query, 'Q0', document, rank, score, name", (0, 2, 2, 4), 6, NO_LIMIT, "score", describe_remedy("run"),
-        {4: JUDGMENTS},
+        {4: SWAPPED["score"][1]},
     ),  # a name may hold blanks
 }  # fmt: skip
 DIVERSITY = Layout("query, subtopic, document, label", (0, 1, 2, 3), 4, 4, "label", describe_remedy("qrels"))

@@ -18,7 +18,7 @@ import numpy as np
 
 from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Row, join_names, shorten
 from fastndcg.inputs.arrays import LIST_TYPES, Ragged, convert_decimals, find_first_null, find_list, flatten_lists
-from fastndcg.inputs.columns import ColumnNames, find_roles, find_usual_names
+from fastndcg.inputs.columns import SWAPPED, ColumnNames, find_roles, find_usual_names
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.table_sources import (
     REMEDY,
@@ -367,8 +367,10 @@ class Frame:
             what = "more than one of its usual names" if candidates else "none of its usual names"
             lacks_labels = role == "label" and not (candidates or self.candidates["score"])
             without_labels = " or, if each document counts 1, only the columns of queries and documents" * lacks_labels
+            is_swapped = role in SWAPPED and not candidates and self.given.side and self.candidates[SWAPPED[role][0]]
+            hint = f"{SWAPPED[role][1]}. Or give " if is_swapped else "Give "
             raise InvalidInputError(
-                f"`{self.name}` must have one column of {role} ids or values, but has {what}: {has}. Give ",
+                f"`{self.name}` must have one column of {role} ids or values, but has {what}: {has}. {hint}",
                 Column(role),
                 without_labels,
             )

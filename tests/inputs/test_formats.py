@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 
+import pandas as pd
 import pytest
 
 import fastndcg as fn
@@ -164,9 +165,9 @@ def test_lines_of_svmlight(tmp_path, labels, scores, message):
         ("run", '{"q": {"d": 1}}\n[1]', ", line 2: must be an object {query: {document: value}}, but is [1]"),
         ("run", "{}", " must hold {query: {document: value}} or records, but is empty"),
         ("run", "qid,docno,bm25\nq,d,1\n", "must have one column of score ids or values, but has none of its usual"),
-        ("run", "q1 0 d1 1\n", "It has the fields of judgments. Give the judgments first, then the run"),
-        ("run", "301 0 17 1\n", "It has the fields of judgments. Give the judgments first, then the run"),
-        ("qrels", "q1 Q0 d1 1 0.5 n\n", "It has the fields of a run. Give the judgments first, then the run"),
+        ("run", "q1 0 d1 1\n", "It looks like judgments, which come first. Give a run in its place"),
+        ("run", "301 0 17 1\n", "It looks like judgments, which come first. Give a run in its place"),
+        ("qrels", "q1 Q0 d1 1 0.5 n\n", "It looks like a run, which comes after the judgments. Give judgments in its place"),
         ("qrels", "1 1:0.5 2:1\n", " must have ids of documents, but is svmlight, which has labels and features"),
         ("run", "q;d;1;2;3\n", ", line 1: must be a header with the names of the columns, but is no header: 'q', 'd'"),
         ("run", "q,d,2\nq,e,2\n", "Name the columns in a first line, such as query,document,rank or query,"),
@@ -183,3 +184,21 @@ def test_what_is_refused(tmp_path, kind, text, message):
         (fn.read_run if kind == "run" else fn.read_qrels)(path)
     assert message in str(error.value)
     assert str(path) in str(error.value) or "rows" in message
+
+
+def test_swapped_truth_and_predictions_are_recognised_in_every_form_with_names(tmp_path):
+    kinds = {"label": {"query": ["q"], "document": ["d"], "label": [1]},
+             "score": {"query": ["q"], "document": ["d"], "score": [0.5]},
+             "rank": {"query": ["q"], "document": ["d"], "rank": [1]}}  # fmt: skip
+    for name, columns in kinds.items():
+        pd.DataFrame(columns).to_csv(tmp_path / f"{name}.csv", index=False)
+        pd.DataFrame(columns).to_json(tmp_path / f"{name}.json", orient="records")
+    forms = (lambda name: kinds[name], lambda name: pd.DataFrame(kinds[name]),
+             lambda name: pd.DataFrame(kinds[name]).to_dict("records"),
+             lambda name: tmp_path / f"{name}.csv", lambda name: tmp_path / f"{name}.json")  # fmt: skip
+    for make in forms:
+        assert fn.evaluate(make("label"), make("score"), "rr").mean() == {"RR": 1.0}
+        with pytest.raises(fn.InvalidInputError, match="looks like judgments, which come first"):
+            fn.evaluate(make("score"), make("label"), "rr")
+        with pytest.raises(fn.InvalidInputError, match="looks like a run, which comes after the judgments"):
+            fn.evaluate(make("rank"), make("label"), "rr")
