@@ -40,7 +40,8 @@ Kind = TypeVar("Kind", bound=Table)
 
 TREC = {
     "qrels": Layout(
-        "query, iteration, document, label", (0, 2, 2, 3), 4, 4, "label", describe_remedy("qrels"), {6: SWAPPED["label"][1]}
+        "query, iteration, document, label", (0, 2, 2, 3), 4, 4, "label", describe_remedy("qrels"),
+        {6: SWAPPED["label"][1]},
     ),
     "run": Layout(
         "query, 'Q0', document, rank, score, name", (0, 2, 2, 4), 6, NO_LIMIT, "score", describe_remedy("run"),

