@@ -10,7 +10,7 @@ array([0.97236])
 
 from typing import Any
 
-from fastndcg.runtime.lazy_import import load, load_submodules
+from fastndcg.runtime.imports import load, load_submodules
 
 # generated: python scripts/make_stub.py
 _METRICS = (
@@ -22,15 +22,13 @@ _METRICS = (
     "num_nonrel_judged_ret", "num_rel", "num_rel_ret", "num_ret", "pAUC",
 )  # fmt: skip
 _PUBLIC = {
-    "build_ahead": ["warmup"],
     "discovery": ["list_conventions", "list_fusion_methods", "list_metrics"],
     "errors": [
         "FastndcgError", "InvalidInputError", "InvalidTypeError", "MissingPackageError", "RegisteredMetricError",
         "UndefinedMetricError", "UnknownConventionError", "UnknownFusionError", "UnknownMetricError",
     ],
     "evaluation": ["Evaluator", "evaluate"],
-    "explaining": ["explain"],
-    "explaining.explanation": ["Explanation"],
+    "explaining": ["Explanation", "explain"],
     "functions": [
         "average_precision", "dcg", "f_score", "ndcg", "precision", "r_precision", "recall", "reciprocal_rank",
         "success",
@@ -43,6 +41,7 @@ _PUBLIC = {
     "inputs.table": ["Qrels", "Run"],
     "inputs.interactions": ["Interactions", "Recommendations"],
     "inputs.formats": ["read_qrels", "read_run"],
+    "installation": ["show_versions", "warmup"],
     "link_prediction": ["evaluate_pairs"],
     "metrics.families": ["CATALOG", "Parameter"],
     "metrics.custom": ["register"],
@@ -52,8 +51,7 @@ _PUBLIC = {
     "rankings.rankings": ["Rankings"],
     "recommended_items": ["BeyondAccuracy", "beyond_accuracy"],
     "reference": ["reference"],
-    "results.pairs": ["PairResults", "load_result"],
-    "results.results": ["Results"],
+    "results.results": ["PairResults", "Results", "load_result"],
     "scoring.embeddings": ["Embeddings", "TopItems"],
     "scoring.scorer": ["Scorer"],
     "span_retrieval": ["SpanResults", "evaluate_spans"],
@@ -63,7 +61,6 @@ _PUBLIC = {
     "statistics.leaderboard": ["Leaderboard", "leaderboard"],
     "statistics.planning": ["Audit", "Plan", "audit", "plan"],
     "streaming": ["StreamingEvaluator", "Summary"],
-    "versions": ["show_versions"],
 }  # fmt: skip
 _load_submodule = load_submodules(__name__)
 _PLACES = {name: place for place, names in _PUBLIC.items() for name in names}

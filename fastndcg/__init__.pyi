@@ -1,6 +1,5 @@
 """Public names for type checkers. Generated: python scripts/make_stub.py."""
 
-from fastndcg.build_ahead import warmup as warmup
 from fastndcg.discovery import list_conventions as list_conventions
 from fastndcg.discovery import list_fusion_methods as list_fusion_methods
 from fastndcg.discovery import list_metrics as list_metrics
@@ -15,8 +14,8 @@ from fastndcg.errors import UnknownFusionError as UnknownFusionError
 from fastndcg.errors import UnknownMetricError as UnknownMetricError
 from fastndcg.evaluation import Evaluator as Evaluator
 from fastndcg.evaluation import evaluate as evaluate
+from fastndcg.explaining import Explanation as Explanation
 from fastndcg.explaining import explain as explain
-from fastndcg.explaining.explanation import Explanation as Explanation
 from fastndcg.functions import average_precision as average_precision
 from fastndcg.functions import dcg as dcg
 from fastndcg.functions import f_score as f_score
@@ -40,6 +39,8 @@ from fastndcg.inputs.interactions import Interactions as Interactions
 from fastndcg.inputs.interactions import Recommendations as Recommendations
 from fastndcg.inputs.table import Qrels as Qrels
 from fastndcg.inputs.table import Run as Run
+from fastndcg.installation import show_versions as show_versions
+from fastndcg.installation import warmup as warmup
 from fastndcg.link_prediction import evaluate_pairs as evaluate_pairs
 from fastndcg.metrics.custom import register as register
 from fastndcg.metrics.families import CATALOG as CATALOG
@@ -52,9 +53,9 @@ from fastndcg.rank_agreement import agreement as agreement
 from fastndcg.rankings.rankings import Rankings as Rankings
 from fastndcg.recommended_items import BeyondAccuracy as BeyondAccuracy
 from fastndcg.recommended_items import beyond_accuracy as beyond_accuracy
-from fastndcg.results.pairs import PairResults as PairResults
-from fastndcg.results.pairs import load_result as load_result
+from fastndcg.results.results import PairResults as PairResults
 from fastndcg.results.results import Results as Results
+from fastndcg.results.results import load_result as load_result
 from fastndcg.scoring.embeddings import Embeddings as Embeddings
 from fastndcg.scoring.embeddings import TopItems as TopItems
 from fastndcg.scoring.scorer import Scorer as Scorer
@@ -72,7 +73,6 @@ from fastndcg.statistics.planning import audit as audit
 from fastndcg.statistics.planning import plan as plan
 from fastndcg.streaming import StreamingEvaluator as StreamingEvaluator
 from fastndcg.streaming import Summary as Summary
-from fastndcg.versions import show_versions as show_versions
 
 from . import reference as reference
 

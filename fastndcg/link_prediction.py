@@ -17,12 +17,11 @@ import numpy as np
 
 from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
 from fastndcg.engine.apply import apply_convention
-from fastndcg.engine.judged_shares import plan_judged
 from fastndcg.engine.plan import LOWEST_RELEVANT, find_gains, find_rel, find_undefined_policy
 from fastndcg.engine.relevant_ranks import rank_relevant
 from fastndcg.engine.run import run
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
-from fastndcg.evaluation import Request, join_system, make_options, parse_request, put_weights
+from fastndcg.evaluation import Request, join_system, make_options, parse_request, plan_judged, put_weights
 from fastndcg.inputs.dispatch import make_whole, prepare_truth
 from fastndcg.inputs.interactions import RankingPartitions
 from fastndcg.inputs.messages import Options, note_confused
@@ -33,12 +32,10 @@ from fastndcg.metrics.metric import Metric, Metrics
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
-from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
+from fastndcg.rankings.compact import HitRankings, KnownHits, ScoreRowRankings, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.score_rows import ScoreRowRankings
 from fastndcg.rankings.validation import Array, count_before, read_only
-from fastndcg.results.pairs import PairResults, check_pairs
-from fastndcg.results.results import Results, Shares
+from fastndcg.results.results import PairResults, Results, Shares, check_pairs
 from fastndcg.runtime.progress import track, without_progress
 from fastndcg.runtime.threads import check_threads, run_all
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import FusedDuplicateChoice
+from fastndcg.engine.chunk import Span, cut_queries
 from fastndcg.engine.plan import KernelCall, describe_kernel
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import I4, I8, Scratch
-from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.inputs.dispatch import read_pairs
 from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.join import PairedRankings

@@ -10,9 +10,9 @@ from typing import Any, Never
 
 import numpy as np
 
+from fastndcg.engine.chunk import Span, cut_queries
 from fastndcg.engine.plan import describe_kernel
 from fastndcg.engine.run import EvaluationOutput
-from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.item_data import ItemData, read_item_data, read_user_ids
 from fastndcg.inputs.messages import refuse_keywords

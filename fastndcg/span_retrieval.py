@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import SpanOverlap
-from fastndcg.engine.chunk import make_discounts
+from fastndcg.engine.chunk import Span, cut_queries, make_discounts
 from fastndcg.engine.plan import describe_kernel
-from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.spans import JoinedSpans, join_spans
 from fastndcg.kernels.limits import MAX_RANK

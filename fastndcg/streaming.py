@@ -18,10 +18,10 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import find_chance_metric, is_micro
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
-from fastndcg.results.exact_sum import PartialSums
+from fastndcg.results.aggregates import PartialSums
 from fastndcg.results.results import MeanTable, Results
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import strategies
 from strategies import compilations
 
 import fastndcg as fn
-from fastndcg.engine import chunk, spans
+from fastndcg.engine import chunk
 from fastndcg.engine import run as engine
 from fastndcg.kernels.jit import IS_JIT_OFF
 
@@ -25,7 +25,7 @@ def drawn(n_documents, highest_label, seed=0):
     return labels.astype("u1"), offsets, [rng.integers(0, 50, n_documents).astype("f4") for _ in range(6)]
 
 
-@pytest.mark.parametrize("n_documents", [30, 300, 3 * spans.MIN_DOCUMENTS_FOR_THREADS])
+@pytest.mark.parametrize("n_documents", [30, 300, 3 * chunk.MIN_DOCUMENTS_FOR_THREADS])
 @pytest.mark.parametrize("highest_label", [1, 3])
 def test_evaluator_equals_evaluate_on_repeated_use(n_documents, highest_label):
     labels, offsets, systems = drawn(n_documents, highest_label)
@@ -160,7 +160,7 @@ def numpy_bytes():
 
 @pytest.mark.skipif(not strategies.JIT, reason="without the JIT, kernels make Python objects")
 @pytest.mark.parametrize("convention", ["default", "lightgbm", "sklearn", "xgboost_minus", "torchmetrics"])
-@pytest.mark.parametrize("n_documents", [300, 20_000, 3 * spans.MIN_DOCUMENTS_FOR_THREADS])
+@pytest.mark.parametrize("n_documents", [300, 20_000, 3 * chunk.MIN_DOCUMENTS_FOR_THREADS])
 def test_evaluator_allocates_nothing_on_second_call(n_documents, convention):
     labels, offsets, systems = drawn(n_documents, 3)
     metrics = "ndcg@10,map,rr,p@5,recall@10,nDCG(gain=exp2)@7,P,f@3,success@1,rprec"
@@ -175,7 +175,7 @@ def test_evaluator_allocates_nothing_on_second_call(n_documents, convention):
 
 @pytest.mark.skipif(not strategies.JIT, reason="without the JIT, kernels make Python objects")
 def test_evaluator_buffers_of_late_thread(monkeypatch):
-    labels, offsets, systems = drawn(3 * spans.MIN_DOCUMENTS_FOR_THREADS, 3)
+    labels, offsets, systems = drawn(3 * chunk.MIN_DOCUMENTS_FOR_THREADS, 3)
     evaluator = fn.Evaluator(labels, "ndcg@10,map,nDCG(gain=exp2)@7", offsets=offsets, threads=2)
     out = np.empty((3, len(offsets) - 1))
     with monkeypatch.context() as patched:
@@ -188,7 +188,7 @@ def test_evaluator_buffers_of_late_thread(monkeypatch):
 
 
 def test_threads_borrow_memory():
-    for n_documents, n_callers in ((300, 16), (2 * spans.MIN_DOCUMENTS_FOR_THREADS, 4)):
+    for n_documents, n_callers in ((300, 16), (2 * chunk.MIN_DOCUMENTS_FOR_THREADS, 4)):
         labels, offsets, systems = drawn(n_documents, 3)
         evaluator = fn.Evaluator(labels, METRICS, offsets=offsets, threads=2)
         expected = [fn.evaluate(labels, scores, METRICS, offsets=offsets).values.T.tobytes() for scores in systems]

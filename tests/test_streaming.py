@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import fastndcg as fn
-from fastndcg.results import exact_sum
-from fastndcg.results.exact_sum import ExactSum, PartialSums, add_up_columns
+from fastndcg.results import aggregates
+from fastndcg.results.aggregates import ExactSum, PartialSums, add_up_columns
 
 METRICS = "ndcg@10,map,rr"
 RANDOM = np.random.default_rng(11)
@@ -52,7 +52,7 @@ def test_sums_are_exact(values, cut):
     total = ExactSum.of(array[cut:]) + ExactSum.of(array[:cut])
     exact = sum(Fraction(value) for value in values if not math.isnan(value))
     assert (total.n, total.n_nan) == (np.count_nonzero(~np.isnan(array)), np.count_nonzero(np.isnan(array)))
-    assert Fraction(total.units, exact_sum.UNIT) == exact
+    assert Fraction(total.units, aggregates.UNIT) == exact
     try:
         wanted = exact.numerator / exact.denominator
     except OverflowError:
@@ -63,17 +63,17 @@ def test_sums_are_exact(values, cut):
 def test_infinite_values():
     for values, wanted in (([math.inf, 1], math.inf), ([-math.inf, 1], -math.inf), ([1e308] * 20, math.inf)):
         assert ExactSum.of(np.array(values)).value() == wanted
-        assert exact_sum.mean(np.array(values)) == wanted
+        assert aggregates.mean(np.array(values)) == wanted
     assert math.isnan(ExactSum.of(np.array([math.inf, -math.inf])).value())
-    assert math.isnan(exact_sum.mean(np.array([math.inf, -math.inf])))
-    assert math.isnan(exact_sum.mean(np.array([math.nan])))
+    assert math.isnan(aggregates.mean(np.array([math.inf, -math.inf])))
+    assert math.isnan(aggregates.mean(np.array([math.nan])))
 
 
 def test_short_and_long_columns_have_the_same_mean(monkeypatch):
     values = np.where(RANDOM.random(5000) < 0.1, np.nan, RANDOM.random(5000) ** 9)
-    short = exact_sum.mean(values)
-    monkeypatch.setattr(exact_sum, "SMALL", 0)
-    assert exact_sum.mean(values) == short
+    short = aggregates.mean(values)
+    monkeypatch.setattr(aggregates, "SMALL", 0)
+    assert aggregates.mean(values) == short
 
 
 @pytest.mark.parametrize("n_batches", [1, 2, 7, 200])

@@ -26,7 +26,7 @@ from fastndcg.cli.files import find_mistake, prepare
 from fastndcg.cli.parser import SET_UP, WRONG_USE, complete, finish, make_parser
 from fastndcg.errors import Choice, Column, FastndcgError, InvalidInputError, Option, Words, shorten
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.lazy_import import load
+from fastndcg.runtime.imports import load
 
 SPELLINGS = {  # for arguments that the command line writes in another way
     "train": "--train QRELS RUN RUN",

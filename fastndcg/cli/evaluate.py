@@ -14,11 +14,11 @@ from fastndcg.cli import files, options, output, trec_eval
 from fastndcg.cli.output import write_reports
 from fastndcg.cli.trec_eval import MetricRequest, Report, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.errors import InvalidInputError
+from fastndcg.exports.exportable import align_columns
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import Convention
-from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import check_packages
+from fastndcg.runtime.imports import check_packages
 
 DEMO_RUNS = ("lambdarank.run", "pointwise.run")
 DEMO_NOTE = (

@@ -16,7 +16,7 @@ from fastndcg.cli.parser import is_metric
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.named_conventions import parse_convention
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import check_packages
+from fastndcg.runtime.imports import check_packages
 from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:

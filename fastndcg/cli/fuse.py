@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fastndcg.cli import files, options, output
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
-from fastndcg.exports.exportable import dump_json
+from fastndcg.exports.exportable import align_columns, dump_json
 from fastndcg.metrics.metric import parse_metrics
-from fastndcg.results.text_table import align_columns
 
 if TYPE_CHECKING:
     from fastndcg.fusion.tuning.result import TunedFusion

@@ -24,7 +24,7 @@ def run_gate(arguments: argparse.Namespace) -> int:
     margin = read_margins(arguments.margin)
     floors = options.read_floors(arguments.fail_under)
     (candidate_path,) = arguments.runs
-    from fastndcg.results.pairs import load_result  # imports numpy, which the checks above do without
+    from fastndcg.results.results import load_result  # imports numpy, which the checks above do without
     from fastndcg.results.saved import is_saved_result
     from fastndcg.statistics.gate import gate
 
@@ -106,7 +106,7 @@ def run_plan(arguments: argparse.Namespace) -> None:
 
 def _read_source(text: str) -> Any:
     """Return the results of one file, or the gate of two."""
-    from fastndcg.results.pairs import load_result
+    from fastndcg.results.results import load_result
     from fastndcg.statistics.gate import gate
 
     results = [load_result(path) for path in text.split(",")]

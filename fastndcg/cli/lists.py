@@ -135,7 +135,7 @@ def run_warmup(arguments: argparse.Namespace) -> None:
 
         rows = [[line] for line in list_kernels()]
     else:
-        from fastndcg.build_ahead import warmup
+        from fastndcg.installation import warmup
 
         result = warmup()
         rows = [["machine code", str(result.cache or "not stored, because no cache folder can be used")]]

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 from fastndcg import __version__
 from fastndcg.cli.trec_eval import Report, list_lines
 from fastndcg.errors import InvalidInputError
-from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown
+from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown, text_table
 from fastndcg.exports.files import write_whole
 from fastndcg.results.notes import describe_judged, notes_on_systems
-from fastndcg.results.text_table import text_table
 from fastndcg.runtime.escapes import MOST_NOTED, csv_row, show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 if TYPE_CHECKING:
     from fastndcg.results.results import Results

@@ -21,8 +21,7 @@ from fastndcg.errors import (
     shorten,
     suggest_name,
 )
-from fastndcg.runtime.lazy_import import load
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import load, optional_import
 
 WRONG_USE = 2  # argparse's own exit code for wrong use
 REQUESTED = "_ARGCOMPLETE"  # argcomplete's shell function sets this environment variable

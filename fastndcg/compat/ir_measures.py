@@ -46,7 +46,7 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 __all__ = ["Provider", "register", "unregister"]
 

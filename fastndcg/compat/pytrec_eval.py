@@ -42,7 +42,7 @@ from fastndcg.metrics.metric import Metric, at_level, list_trec_lines
 from fastndcg.metrics.trec_eval import BY_NAME, NICKNAMES, NOT_IN_ALL, SINCE_10, TrecMeasureRequest
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
 
 __all__ = ["RelevanceEvaluator", "compute_aggregated_measure", "install", "parse_qrel", "parse_run", "uninstall"]
 

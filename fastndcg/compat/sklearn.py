@@ -29,7 +29,7 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import conventions
 from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array, as_scores, read_only
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 __all__ = ["dcg_score", "label_ranking_average_precision_score", "ndcg_score", "top_k_accuracy_score"]
 

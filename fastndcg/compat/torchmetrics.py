@@ -38,7 +38,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import evaluate
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention, conventions
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 __all__ = [
     "retrieval_auroc",

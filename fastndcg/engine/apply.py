@@ -14,10 +14,8 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.parsing import Value
-from fastndcg.rankings.filters import of_documents, without_negative_labels
-from fastndcg.rankings.known_ranks import CountedRankings, RankedLists
-from fastndcg.rankings.rankings import Rankings, refuse_changed
-from fastndcg.rankings.score_rows import ScoreRowRankings
+from fastndcg.rankings.compact import CountedRankings, RankedLists, ScoreRowRankings
+from fastndcg.rankings.rankings import Rankings, of_documents, refuse_changed, without_negative_labels
 from fastndcg.rankings.validation import EXACT_LIMIT, Array, compute_ordinals
 
 HIGHEST_EXP2_LABEL = 1023.0  # 2^1024 leaves float64

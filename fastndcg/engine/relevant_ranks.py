@@ -16,17 +16,16 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.engine.apply import check_labels
+from fastndcg.engine.chunk import MIN_DOCUMENTS_FOR_THREADS, Ranker, Span, cut_queries, make_ranker
 from fastndcg.engine.plan import find_gains
-from fastndcg.engine.ranking import Ranker, make_ranker
 from fastndcg.engine.scratch import Scratch
-from fastndcg.engine.spans import MIN_DOCUMENTS_FOR_THREADS, Span, cut_queries
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.parsing import Value
-from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
+from fastndcg.rankings.compact import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.threads import check_threads, run_all

@@ -8,26 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.engine import spans
 from fastndcg.engine.apply import apply_convention, check_labels, check_stops
-from fastndcg.engine.chunk import Chunk, ChunkLabels, Discounts, EvaluationContext, Recording, make_discounts
+from fastndcg.engine.chunk import (
+    MIN_DOCUMENTS_FOR_THREADS,
+    Chunk,
+    ChunkLabels,
+    Discounts,
+    EvaluationContext,
+    Recording,
+    Span,
+    cut_queries,
+    make_discounts,
+)
 from fastndcg.engine.kernel_inputs.registry import MetricTask
 from fastndcg.engine.kernel_inputs.relevance import count_relevant
 from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, Plan, find_undefined_policy, lift_bounds, make_plan
 from fastndcg.engine.relevant_ranks import group_ranks
 from fastndcg.engine.scratch import BOOL, F8, Scratch
-from fastndcg.engine.spans import Span
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, RegisteredMetricError, UndefinedMetricError
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import refuse_plain, refuse_ties
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.filters import has_labels_below_0
-from fastndcg.rankings.rankings import Rankings, check_patterns
-from fastndcg.rankings.score_rows import ScoreRowRankings
+from fastndcg.rankings.compact import ScoreRowRankings
+from fastndcg.rankings.rankings import Rankings, check_patterns, has_labels_below_0
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.mapped_files import MappedFile, find_mapped_file
+from fastndcg.runtime.foreign_arrays import MappedFile, find_mapped_file
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all
 
@@ -162,7 +169,7 @@ def run(
     if convention.ties == "mean_rank" and not getattr(rankings, "has_whole_groups", False):
         rankings = group_ranks(apply_convention(rankings, convention), metrics, convention)
         cache = None  # labels are in rank order: none can be shared
-    n_threads = 1 if rankings.n_documents < spans.MIN_DOCUMENTS_FOR_THREADS else check_threads(threads)
+    n_threads = 1 if rankings.n_documents < MIN_DOCUMENTS_FOR_THREADS else check_threads(threads)
     given = rankings
     rankings = apply_convention(rankings, convention)
     prepared = None if cache is None else cache.prepared.get(n_threads)
@@ -336,7 +343,7 @@ def make_chunks(rankings: Rankings, chunk_documents: int, threads: int) -> list[
     source = rankings.rows if isinstance(rankings, ScoreRowRankings) else rankings.judged_hits
     offsets = rankings.offsets if source is None else source.offsets
     work = offsets if rankings.pool is None else offsets + rankings.pool[1]
-    return spans.cut_queries(work, chunk_documents, threads)
+    return cut_queries(work, chunk_documents, threads)
 
 
 def evaluate_on_threads(

@@ -7,19 +7,35 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Never
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, NamedTuple, Never
 
 from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth
-from fastndcg.errors import FastndcgError, InvalidInputError
-from fastndcg.explaining.contributions import compute_base_value, format_arithmetic, list_ideal, list_ranking
-from fastndcg.explaining.explanation import Explanation, Step
-from fastndcg.explaining.query_case import QueryCase, make_case
+from fastndcg.errors import FastndcgError, InvalidInputError, printable
+from fastndcg.explaining.contributions import (
+    GAIN_SUMS,
+    NO_NUMBER,
+    IdealDocument,
+    QueryCase,
+    RankedDocument,
+    compute_base_value,
+    format_arithmetic,
+    format_number,
+    list_ideal,
+    list_ranking,
+    make_case,
+)
+from fastndcg.exports.exportable import Exportable, PrintedTable, Rows, dump_json, html_table, text_table
 from fastndcg.inputs.dispatch import make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.messages import Options, refuse_keywords
 from fastndcg.inputs.records import read_once
-from fastndcg.metrics.metric import Metrics, parse_metrics
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
+from fastndcg.named_conventions.convention import short
+from fastndcg.parsing import Value
+from fastndcg.runtime.escapes import html
 
 
 def explain(
@@ -152,3 +168,233 @@ def _is_same(first: float | None, second: float | None) -> bool:
         return first is second
     is_close = math.isclose(first, second, rel_tol=1e-12, abs_tol=1e-15)
     return is_close or (math.isnan(first) and math.isnan(second))
+
+
+MAX_ROWS = 50
+
+
+class Step(NamedTuple):
+    """
+    A change of one field on the way from one convention to another.
+
+    `here` and `there` are the field's values in the two conventions. `value` is the metric's value after this change
+    and all earlier ones, None if the metric cannot be evaluated then. `matters` is True if the value changed.
+    """
+
+    field: str
+    here: Value
+    there: Value
+    value: float | None
+    matters: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Exportable):
+    """
+    The derivation of a metric's value for one query.
+
+    Any number of threads may use one at once.
+
+    `explain` makes it. Parameters are attributes, too. Frames and CSV have the documents of `ranking`, JSON has
+    everything, Markdown and LaTeX have the first printed table.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric, with the cutoff that the convention gives it.
+    convention : Convention
+        The convention.
+    query : str
+        The name of the query.
+    value : float
+        The value that `evaluate` returns. NaN if the metric is undefined.
+    base : float
+        The value if every document had label 0. The contributions of `ranking` add up from here.
+    ranking : tuple of RankedDocument
+        All documents, best score first.
+    ideal : tuple of IdealDocument
+        The judged documents in the ideal ranking.
+    arithmetic : tuple of str
+        The sums that give the value, as text.
+    against : Explanation or None
+        The derivation under the other convention.
+    steps : tuple of Step
+        The fields in which the two conventions differ.
+
+    Examples
+    --------
+    >>> explained = fn.explain([0, 2, 1], [0.3, 0.2, 0.1], "dcg@2", offsets=[0, 3], against="default(gain=exp2)")
+    >>> round(explained.value, 5), round(explained.against.value, 5)  # 2/log2(3), (2² − 1)/log2(3)
+    (1.26186, 1.89279)
+    >>> explained.why()
+    ('gain',)
+    """
+
+    metric: Metric
+    convention: Convention
+    query: str
+    value: float
+    base: float
+    ranking: tuple[RankedDocument, ...]
+    ideal: tuple[IdealDocument, ...]
+    arithmetic: tuple[str, ...]
+    against: Explanation | None = None
+    steps: tuple[Step, ...] = ()
+
+    def why(self) -> tuple[str, ...]:
+        """
+        Return the fields that make the value differ from the other convention's.
+
+        Returns
+        -------
+        tuple of str
+            Names of fields of `Convention`. Empty without a second convention, or if both values are equal.
+        """
+        return tuple(step.field for step in self.steps if step.matters)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{printable(title)}\n{text_table(rows, n_left, notes)}"
+            for title, rows, n_left, notes in self._make_parts()
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            f"<p>{html(title)}</p>{html_table(rows, n_left, notes)}"
+            for title, rows, n_left, notes in self._make_parts()
+        )
+
+    def _export_columns(self) -> dict[str, list[Any]]:
+        return {name: [getattr(row, name) for row in self.ranking] for name in RankedDocument._fields}
+
+    def _print_table(self) -> PrintedTable:
+        title, rows, n_left, notes = next(self._make_parts())
+        return PrintedTable(rows, [column < n_left for column in range(len(rows[0]))], [title, *notes])
+
+    def _json_pieces(self) -> Iterator[str]:
+        yield dump_json(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return the explanation as a dict of plain values.
+
+        Returns
+        -------
+        dict
+            Metric, convention, query, value, base, arithmetic, and lists of dicts for ranking, ideal and steps. The
+            explanation under the other convention is in ``against``, None without one.
+        """
+        return {
+            "metric": str(self.metric),
+            "convention": str(self.convention),
+            "query": self.query,
+            "value": self.value,
+            "base": self.base,
+            "arithmetic": list(self.arithmetic),
+            "ranking": [row._asdict() for row in self.ranking],
+            "ideal": [row._asdict() for row in self.ideal],
+            "against": None if self.against is None else self.against.to_dict(),
+            "steps": [step._asdict() for step in self.steps],
+        }
+
+    def _make_parts(self) -> Iterator[tuple[str, Rows, int, list[str]]]:
+        """Yield the printed parts: a title, a table, its number of left-aligned columns, and notes."""
+        title = f"{self.metric} of {self.query}: {format_number(self.value)}"
+        more_notes = [*self._list_formula(), *self._count_hidden_documents()]
+        if self.against is None:
+            title = f"{title}; convention {self.convention.name}, ties {self.convention.ties}"
+            yield title, self._make_rows(), 2, [*self.arithmetic, *more_notes]
+            return
+        other = self.against
+        title = f"{title} with {self.convention.name}, {format_number(other.value)} with {other.convention.name}"
+        sums = [f"{side.convention.name}: {line}" for side in (self, other) for line in side.arithmetic]
+        yield title, self._make_rows_side_by_side(), 1, [*sums, *more_notes]
+        fields = ", ".join(self.why()) or "none, the values are equal"
+        heading = f"from {self.convention.name} to {other.convention.name}, one field at a time:"
+        yield heading, self._make_step_rows(), 1, [f"fields that change the value: {fields}"]
+
+    def _make_rows(self) -> Rows:
+        """Return the table of the ranking with the ideal ranking beside it."""
+        has_gain = self._has_gain()
+        gain_heads = ["gain", "discount"] if has_gain else []
+        left_heads = ["rank", "document", "score", "tie", "label", *gain_heads, "adds"]
+        right_heads = ["ideal", "label", *gain_heads[:1], "adds"]
+        rows = [[*left_heads, "|", *right_heads]]
+        for document, ideal in zip_longest(self._visible_ranking(), self._visible_ideal()):
+            left = [""] * len(left_heads)
+            right = [""] * len(right_heads)
+            if document is not None:
+                contribution = format_number(document.contribution)
+                left = [*_make_document_cells(document), *_make_gain_cells(document, has_gain), contribution]
+            if ideal is not None:
+                gain = [format_number(ideal.gain)] if has_gain else []
+                right = [ideal.document, format_number(ideal.label), *gain, format_number(ideal.contribution)]
+            rows.append([*left, "|", *right])
+        return rows
+
+    def _make_rows_side_by_side(self) -> Rows:
+        """Return a table with the ranks, gains, discounts and contributions under both conventions."""
+        other = self.against or self
+        rankings = [{document.document: document for document in side.ranking} for side in (self, other)]
+        has_gain = self._has_gain()
+        heads = ["rank", *(["gain", "discount"] if has_gain else []), "adds"]
+        rows = [["document", "score", "label", "|", *heads, "|", *heads]]
+        names = dict.fromkeys(document.document for side in (self, other) for document in side._visible_ranking())
+        for name in names:
+            entries = [ranking.get(name) for ranking in rankings]
+            first = next(entry for entry in entries if entry is not None)
+            row = [name, format_number(first.score), format_number(first.label)]
+            for entry in entries:
+                cells = [NO_NUMBER] * len(heads)
+                if entry is not None:
+                    cells = [entry.rank, *_make_gain_cells(entry, has_gain), format_number(entry.contribution)]
+                row.extend(["|", *cells])
+            rows.append(row)
+        return rows
+
+    def _make_step_rows(self) -> Rows:
+        rows = [["field", self.convention.name, self.against.convention.name if self.against else "", str(self.metric)]]
+        rows.append(["", "", "", format_number(self.value)])
+        for step in self.steps:
+            value = format_number(step.value) if step.matters or step.value is None else "unchanged"
+            rows.append([step.field, short(step.here), short(step.there), value])
+        return rows
+
+    def _visible_ranking(self) -> tuple[RankedDocument, ...]:
+        """Return the documents within the cutoff, at most MAX_ROWS."""
+        deepest = len(self.ranking) if self.metric.k is None else self.metric.k
+        return tuple(document for document in self.ranking if document.first <= deepest)[:MAX_ROWS]
+
+    def _visible_ideal(self) -> tuple[IdealDocument, ...]:
+        """Return the ideal ranking without documents that add nothing, as long as the visible ranking."""
+        n_rows = max(len(self._visible_ranking()), 1)
+        within_cutoff = self.ideal[: self.metric.k]
+        return tuple(document for document in within_cutoff if document.contribution or document.label)[:n_rows]
+
+    def _has_gain(self) -> bool:
+        gains = (*(document.gain for document in self.ranking), *(document.gain for document in self.ideal))
+        return any(gain is not None for gain in gains)
+
+    def _list_formula(self) -> list[str]:
+        """Return the metric's definition as a note, unless the sums show it."""
+        return [] if self.metric.name in GAIN_SUMS else [f"{self.metric}: {self.metric.record.formula}"]
+
+    def _count_hidden_documents(self) -> list[str]:
+        """Return a note on the documents that the table leaves out."""
+        hidden = self.ranking[len(self._visible_ranking()) :]
+        if not hidden:
+            return []
+        n_labelled = sum(bool(document.label) for document in hidden)
+        return [f"documents not shown: {len(hidden)}, with a label other than 0: {n_labelled}"]
+
+
+def _make_document_cells(document: RankedDocument) -> list[str]:
+    tie = "" if document.tie_group is None else str(document.tie_group)
+    return [document.rank, document.document, format_number(document.score), tie, format_number(document.label)]
+
+
+def _make_gain_cells(document: RankedDocument, has_gain: bool) -> list[str]:
+    return [format_number(document.gain), format_number(document.discount)] if has_gain else []

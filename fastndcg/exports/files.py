@@ -10,7 +10,7 @@ from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, MissingPackageError, shorten
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 FilePath = str | os.PathLike[str]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.engine.spans import MIN_DOCUMENTS_FOR_THREADS, Span, cut_queries
+from fastndcg.engine.chunk import MIN_DOCUMENTS_FOR_THREADS, Span, cut_queries
 from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, join_names, shorten
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, make_comparable

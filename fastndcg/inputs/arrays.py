@@ -31,8 +31,8 @@ from fastndcg.rankings.validation import (
     read_only,
     refuse_names,
 )
-from fastndcg.runtime.optional_packages import optional_import
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
+from fastndcg.runtime.imports import optional_import
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -26,7 +26,7 @@ from fastndcg.inputs.messages import Source
 from fastndcg.inputs.streams import FileRequest
 from fastndcg.inputs.table_sources import TableSource, convert_arrow_errors, pyarrow
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 PARQUET_MAGIC = (b"PAR1",)
 FILE_MAGIC = b"ARROW1\0\0"

@@ -25,7 +25,7 @@ from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.validation import Array, count_before, put, read_only
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
 
 CHOICES = ("raise", "first", "best", "sum", "counted")
 FUSED_CHOICES = CHOICES[:-1]  # of `fuse`, which needs distinct documents

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, MissingPackageError, shorten
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 BLOCK = 1 << 21  # bytes: a call takes little of the time, and a block fits the processor's cache
 HEAD = BLOCK  # bytes that show the format: a first line, which may be long

@@ -34,7 +34,7 @@ from fastndcg.inputs.table_sources import (
 )
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 LISTS_READ_AS_IDS = (
     "lists of whole numbers differ in length between truth and predictions, and were read as ids. For labels and "

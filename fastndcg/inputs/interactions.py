@@ -15,7 +15,7 @@ from fastndcg.inputs.columns import find_usual_roles
 from fastndcg.inputs.duplicates import Duplicates, make_duplicates
 from fastndcg.inputs.ids import IdColumn, run_on_spans, split_spans
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.known_ranks import KnownHits, RankedLists
+from fastndcg.rankings.compact import KnownHits, RankedLists
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import (
     Array,
@@ -28,7 +28,7 @@ from fastndcg.rankings.validation import (
     put,
     read_only,
 )
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
 
 PADDING = -1
 

@@ -17,7 +17,7 @@ from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.rankings import refuse_changed
 from fastndcg.rankings.validation import Array, as_array, count_before, read_only
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
 
 MISSING_TRUTH = ("raise", "skip", "unretrieved")
 

@@ -31,7 +31,7 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import CHOICES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
 
 COMPARE = "Evaluate them one by one, or give them to fn.compare(truth, systems, metrics)"
 MOST_COLUMNS = 300  # a dict of more items is no dict of columns

@@ -39,12 +39,10 @@ from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
-from fastndcg.rankings.known_ranks import NO_COUNTS, CountedHits, CountedRankings, RankCounts
+from fastndcg.rankings.compact import NO_COUNTS, CountedHits, CountedRankings, RankCounts, ScoreRowRankings, ScoreRows
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.score_rows import ScoreRowRankings, ScoreRows
 from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array, count_before, read_only
-from fastndcg.runtime.mapped_files import find_mapped_file
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable, find_mapped_file
 
 SIDES = ("truth", "predictions")
 

@@ -21,7 +21,7 @@ from fastndcg.inputs.messages import are_columns
 from fastndcg.inputs.records import parse_json
 from fastndcg.inputs.table_sources import convert_arrow_errors
 from fastndcg.rankings.validation import Array, read_only
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 HIGHEST_END = 2**31 - 1  # of a span, so that a document and a place fit 62 bits
 FORM = "{query: [(document, start, end), …]}, a frame or records with columns query, document, start and end"

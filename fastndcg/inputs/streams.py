@@ -36,8 +36,8 @@ from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels, as_offsets, as_scores, is_wide, read_only
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import optional_import
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
+from fastndcg.runtime.imports import optional_import
 from fastndcg.runtime.progress import is_watched
 
 TELL_APART = (

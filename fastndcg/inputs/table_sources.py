@@ -25,7 +25,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.rankings.validation import is_masked_array
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import OptionalPackage
+from fastndcg.runtime.imports import OptionalPackage
 
 MOST_EMPTY = 50_000  # batches without rows, one after another: 1 s
 DIGITS = 14  # of a number of bytes of 10 TB or more, which only damaged data request

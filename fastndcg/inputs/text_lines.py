@@ -34,7 +34,7 @@ from fastndcg.kernels.input_arrays import LineOutput
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_threads, run_all
 

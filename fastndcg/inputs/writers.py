@@ -15,7 +15,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, sugges
 from fastndcg.exports.exportable import join_pieces
 from fastndcg.exports.files import COMPRESSIONS, FilePath, check_file_path, find_compression, write_compressed
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 Table: TypeAlias = Any  # that of table.py, which imports this module
 DEFAULT_TAG = "fastndcg"

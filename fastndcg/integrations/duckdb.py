@@ -24,7 +24,7 @@ from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.runtime.threads import check_threads
 
 WINDOW_FUNCTIONS = frozenset({"rank"})  # DuckDB does not list them. No other one has the name of a metric

@@ -12,7 +12,7 @@ from typing import Any
 
 from fastndcg.evaluation import evaluate
 from fastndcg.metrics.metric import Metrics, parse_single_metric
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 
 def make_metric(metric: Metrics, **options: Any) -> Any:

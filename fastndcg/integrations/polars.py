@@ -21,7 +21,7 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics, parse_single
 from fastndcg.metrics.resolve import check_combinations
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:

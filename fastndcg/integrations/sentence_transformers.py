@@ -35,7 +35,7 @@ from fastndcg.integrations.top_documents import CONVENTION, Cutoffs, TopDocument
 from fastndcg.integrations.torch_tensors import to_arrays
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array, count_before
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.compare import compare
 from fastndcg.statistics.comparison import Comparison
 

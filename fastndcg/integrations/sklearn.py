@@ -20,7 +20,7 @@ from fastndcg.metrics.metric import Metric, parse_single_metric
 from fastndcg.metrics.resolve import check_combinations
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.runtime.threads import check_threads
 
 RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")

@@ -25,8 +25,8 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import check_combinations, is_micro
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
-from fastndcg.results.exact_sum import PartialSums, add_up_columns, count_limbs
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.results.aggregates import PartialSums, add_up_columns, count_limbs
+from fastndcg.runtime.imports import optional_import
 from fastndcg.runtime.threads import check_threads
 
 torch: Any = optional_import("torch", "RankingMetrics", "torch")

@@ -20,7 +20,7 @@ from fastndcg.integrations.boosting import Adapter, DataSet, RoundEvaluator
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array, check_whole_number
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 Evaluation = tuple[str, float]  # name, mean
 

@@ -7,7 +7,7 @@ functions and Python can call: see `fastndcg.kernels.single_query`.
 
 from typing import Any
 
-from fastndcg.runtime.lazy_import import load, load_submodules
+from fastndcg.runtime.imports import load, load_submodules
 
 PUBLIC_KERNELS = ("average_precision", "dcg", "ndcg", "ranks", "reciprocal_rank")
 _load_submodule = load_submodules(__name__, f". The public functions are {', '.join(PUBLIC_KERNELS)}.")

@@ -27,8 +27,8 @@ from numba.extending import typeof_impl
 
 from fastndcg.kernels import jit, machine_code
 from fastndcg.kernels.jit import Compiled
+from fastndcg.runtime.imports import fork_locks, load
 from fastndcg.runtime.kernel_cache import StateFolder
-from fastndcg.runtime.lazy_import import fork_locks, load
 from fastndcg.runtime.progress import count_compilation
 
 Function = TypeVar("Function", bound=Callable[..., Any])

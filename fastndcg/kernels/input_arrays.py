@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.runtime.pickling import pack_arrays
+from fastndcg.runtime.foreign_arrays import pack_arrays
 
 
 class IdBytes(NamedTuple):

@@ -29,8 +29,7 @@ from types import ModuleType
 from typing import Any, TypeVar, overload
 
 from fastndcg.kernels import machine_code
-from fastndcg.runtime.lazy_import import load
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import load, optional_import
 
 IS_JIT_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastndcg.kernels import jit, machine_code
-from fastndcg.runtime.lazy_import import load
+from fastndcg.runtime.imports import load
 
 
 def find_kernel(place: str) -> Callable[..., None]:

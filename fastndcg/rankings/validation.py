@@ -11,8 +11,7 @@ import numpy as np
 from fastndcg.errors import Argument, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.mapped_files import hold, is_mapped
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable, hold, is_mapped
 
 if TYPE_CHECKING:
     import numpy.typing as npt

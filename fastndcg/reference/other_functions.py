@@ -17,8 +17,7 @@ from fastndcg.metrics.families.beyond_accuracy import Facts
 from fastndcg.metrics.families.spans import SpanCase
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings.validation import Array
-from fastndcg.reference.definition import load_twin
-from fastndcg.reference.tie_orders import ORDERS_LIMIT
+from fastndcg.reference.definition import ORDERS_LIMIT, load_twin
 
 
 def agreement(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fastndcg.runtime.escapes import MOST_DRAWN, latex, show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 INK = "#333333"
 FAINT = "#8a8a8a"

@@ -1,16 +1,381 @@
-"""Aggregates: one number for the values of all queries, such as their mean, median or geometric mean."""
+"""
+Aggregates: one number for the values of all queries, such as their mean, median or geometric mean.
+
+Sums are exact: a mean does not depend on the order of the values, nor on the batches that they come in.
+
+Partial sums are those of metrics over some of the queries, to be merged with those of other batches or workers.
+As bytes they are, in this order:
+
+magic      8 bytes  b"fastndcg"
+version    2 bytes  unsigned, little endian
+size       4 bytes  unsigned, little endian: the length of the header
+header     JSON in UTF-8: `metrics`, `convention`, `counts`, `count_limbs` of each sum, and `n_squares`
+sums       little endian int64, (n_metrics, count_limbs): see `to_limbs`
+checksum   4 bytes  CRC-32 of all bytes before it, little endian
+
+The exact sums of squares, `n_squares` of them, follow the sums of values in the same array: one a metric, or none.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import json
 import math
-from collections.abc import Callable
+import struct
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
-from fastndcg.rankings.validation import Array
-from fastndcg.results.exact_sum import ExactSum, mean
+from fastndcg.named_conventions import Convention
+from fastndcg.parsing import format_value
+from fastndcg.rankings.validation import Array, read_only
+from fastndcg.runtime.foreign_arrays import Picklable
+
+UNIT = 1 << 1074  # the smallest float64 above 0 is 1 / UNIT
+LIMB_BITS = 32
+SMALL = 1 << 14  # for so few values, loading a kernel takes longer than adding them up in Python
+SPLITTER = 134217729.0  # 2^27 + 1, which halves the bits of a float64
+MOST = 1 << 30  # values between two carries, after which a limb could overflow
+MAGIC = b"fastndcg"
+VERSION = 1
+START = struct.Struct("<8sHI")
+CHECKSUM = struct.Struct("<I")
+
+
+@dataclass(slots=True)
+class ExactSum(Picklable):
+    """
+    The sum of values without NaN, and the number of values.
+
+    Two sums can be added to each other.
+
+    Attributes
+    ----------
+    units : int
+        The sum of the finite values, as a multiple of the smallest float64.
+    n : int
+        The number of values without NaN.
+    n_nan : int
+        The number of NaN.
+    infinities : float
+        The sum of the infinite values.
+
+    Examples
+    --------
+    >>> total = ExactSum.of(np.array([1e300, 1.0, -1e300, np.nan]))
+    >>> total.value(), total.mean(), total.n
+    (1.0, 0.3333333333333333, 3)
+    """
+
+    units: int = 0
+    n: int = 0
+    n_nan: int = 0
+    infinities: float = 0.0
+
+    @classmethod
+    def of(cls, values: Array) -> ExactSum:
+        """Add up an array."""
+        return cls.from_numbers(to_limbs(values))
+
+    @classmethod
+    def from_numbers(cls, numbers: Array) -> ExactSum:
+        """Return the sum of numbers as `to_limbs` gives them. Several may have been added up."""
+        *limbs, n, n_nan, n_above, n_below = numbers.tolist()
+        units = sum(limb << LIMB_BITS * place for place, limb in enumerate(limbs) if limb)
+        infinities = (math.inf if n_above else 0.0) + (-math.inf if n_below else 0.0)
+        return cls(units, n, n_nan, infinities)
+
+    def to_numbers(self) -> Array:
+        """Return the sum as int64 numbers, like `to_limbs`."""
+        limbs: list[int] = []
+        units = self.units
+        for _ in range(count_limbs() - 5):
+            limbs.append(units & ((1 << LIMB_BITS) - 1))
+            units >>= LIMB_BITS
+        n_above = int(not self.infinities <= 0)  # NaN is the sum of both infinities
+        n_below = int(not self.infinities >= 0)
+        return np.array([*limbs, units, self.n, self.n_nan, n_above, n_below], "i8")
+
+    def __add__(self, other: ExactSum) -> ExactSum:
+        return ExactSum(
+            self.units + other.units, self.n + other.n, self.n_nan + other.n_nan, self.infinities + other.infinities
+        )
+
+    def value(self) -> float:
+        """Return the sum, rounded once."""
+        if self.infinities:
+            return self.infinities
+        try:
+            return self.units / UNIT
+        except OverflowError:
+            return math.inf if self.units > 0 else -math.inf
+
+    def mean(self) -> float:
+        """Return the rounded sum divided by the number of values, NaN without values."""
+        return self.value() / self.n if self.n else math.nan
+
+
+def to_limbs(values: Array) -> Array:
+    """
+    Return an exact sum as int64 numbers, which may be added to those of other sums.
+
+    The numbers are limbs of 32 bits, and the counts of values without NaN, of NaN, of infinity and of minus infinity.
+    Up to 2**31 sums may be added before a limb overflows.
+    """
+    kernels = load_kernels("statistics.exact_sum")
+    limbs = np.zeros(kernels.N_LIMBS, "i8")
+    counts = np.zeros(3, "i8")
+    for start in range(0, len(values), MOST):
+        part = np.ascontiguousarray(values[start : start + MOST], "f8")
+        kernels.add_up(read_only(part.view("u8")), limbs, counts)
+        kernels.carry(limbs)
+    return np.concatenate([limbs, [len(values) - counts[kernels.NAN]], counts])
+
+
+def count_limbs() -> int:
+    """Return the number of int64 numbers of an exact sum."""
+    return int(load_kernels("statistics.exact_sum").N_LIMBS) + 4
+
+
+def split_squares(values: Array) -> tuple[Array, Array]:
+    """
+    Return the squares of values as sums of two float64 numbers: the rounded square, and the error of rounding.
+
+    T. J. Dekker 1971, doi:10.1007/BF01397083. The error is 0 for values beyond 1e150 in size.
+    """
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        squares = values * values
+        scaled = values * SPLITTER
+        high = scaled - (scaled - values)
+        low = values - high
+        errors = ((high * high - squares) + 2 * high * low) + low * low
+    errors[np.abs(values) > 1e150] = 0.0
+    return squares, errors
+
+
+def sum_squares(values: Array) -> ExactSum:
+    """Return the exact sum of the squares of values without NaN."""
+    squares, errors = split_squares(values)
+    exact = ExactSum.of(squares)
+    return ExactSum(exact.units + ExactSum.of(errors).units, exact.n, exact.n_nan, exact.infinities)
+
+
+def compute_spread(total: ExactSum, squares: ExactSum) -> tuple[float, float]:
+    """
+    Return the standard deviation of the values and the standard error of their mean, each rounded once.
+
+    Both are NaN for fewer than two values, and if a value is infinite.
+
+    >>> values = np.array([1.0, 2.0, 4.0, 5.0])
+    >>> compute_spread(ExactSum.of(values), sum_squares(values))  # the roots of 10 / 3 and of 10 / 12
+    (1.8257418583505538, 0.9128709291752769)
+    """
+    n = total.n
+    if n < 2 or total.infinities or squares.infinities:
+        return math.nan, math.nan
+    numerator = max(squares.units * UNIT * n - total.units**2, 0)  # of n (n - 1) variances, as multiples of 1 / UNIT^2
+    denominator = UNIT * UNIT * n * (n - 1)
+    try:
+        return math.sqrt(numerator / denominator), math.sqrt(numerator / (denominator * n))
+    except OverflowError:
+        return math.inf, math.inf
+
+
+def mean(values: Array) -> float:
+    """Return the mean of the values without NaN, NaN without values."""
+    if len(values) <= SMALL:
+        defined = values[~np.isnan(values)].tolist()
+        with contextlib.suppress(ValueError, OverflowError):  # infinities of both signs, or a sum beyond float64
+            return math.fsum(defined) / len(defined) if defined else math.nan
+    return ExactSum.of(values).mean()
+
+
+@dataclass(frozen=True, slots=True)
+class PartialSums:
+    """
+    The exact sums of metrics over some of the queries.
+
+    Attributes
+    ----------
+    metrics : tuple of str
+        One a sum.
+    convention : dict
+        All choices of the convention as texts.
+    sums : tuple of ExactSum
+        They count the queries in which a metric is undefined, too.
+    counts : dict
+        Numbers of queries by name, such as ``{"n_queries": 5, "n_tied": 0}``.
+    squares : tuple of ExactSum
+        The sums of squares, one a metric, from which intervals are made. Empty if they were not added up.
+
+    Examples
+    --------
+    >>> partial = PartialSums.from_values((fn.RR,), fn.conventions["default"], np.array([[1.0], [0.5]]))
+    >>> (partial + PartialSums.from_bytes(partial.to_bytes())).means()
+    [0.75]
+    """
+
+    metrics: tuple[str, ...]
+    convention: Mapping[str, str]
+    sums: tuple[ExactSum, ...]
+    counts: Mapping[str, int]
+    squares: tuple[ExactSum, ...] = ()
+
+    @classmethod
+    def from_values(
+        cls, metrics: tuple[Metric, ...], convention: Convention, values: Array, counts: Mapping[str, int] | None = None
+    ) -> PartialSums:
+        """Add up the values of some queries, an (n_queries, n_metrics) array, and their squares."""
+        partial = cls.from_numbers(metrics, convention, add_up_columns(values), counts)
+        return replace(partial, squares=tuple(sum_squares(column) for column in values.T))
+
+    @classmethod
+    def from_numbers(
+        cls,
+        metrics: tuple[Metric, ...],
+        convention: Convention,
+        numbers: Array,
+        counts: Mapping[str, int] | None = None,
+    ) -> PartialSums:
+        """Return the sums of an (n_metrics, count_limbs) int64 array, as `add_up_columns` gives it."""
+        sums = tuple(ExactSum.from_numbers(row) for row in numbers)
+        return cls(tuple(map(str, metrics)), dict(_format_choices(convention)), sums, dict(counts or {}))
+
+    def __add__(self, other: PartialSums) -> PartialSums:
+        """Return the sums over the queries of both."""
+        if self.metrics != other.metrics:
+            raise InvalidInputError(
+                f"`other` must have the same metrics, {', '.join(self.metrics)}, not {', '.join(other.metrics)}. "
+                "Evaluate the same metrics in all parts."
+            )
+        if self.convention != other.convention:
+            field = next(name for name in self.convention if self.convention[name] != other.convention.get(name))
+            theirs = shorten(other.convention.get(field))
+            ours = shorten(self.convention[field])
+            raise InvalidInputError(
+                f"`other` must have the same convention, but its {field} is {theirs}, not {ours}. Evaluate all parts "
+                "under the same convention."
+            )
+        if len(self.squares) != len(other.squares):
+            raise InvalidInputError(
+                "`other` must have sums of squares if these sums have some, but only one of them has. Add up squares "
+                "in all parts or in none."
+            )
+        sums = tuple(left + right for left, right in zip(self.sums, other.sums, strict=True))
+        names = dict.fromkeys([*self.counts, *other.counts])
+        counts = {name: self.counts.get(name, 0) + other.counts.get(name, 0) for name in names}
+        squares = tuple(left + right for left, right in zip(self.squares, other.squares, strict=True))
+        return PartialSums(self.metrics, self.convention, sums, counts, squares)
+
+    def means(self) -> list[float]:
+        """Return the mean of each metric over the queries in which it is defined."""
+        return [total.mean() for total in self.sums]
+
+    def to_bytes(self) -> bytes:
+        """Return the sums as bytes, which any version of Python reads on any machine."""
+        totals = [*self.sums, *self.squares]
+        numbers = np.array([total.to_numbers() for total in totals], "<i8").reshape(len(totals), count_limbs())
+        fields: dict[str, Any] = {
+            "metrics": self.metrics,
+            "convention": dict(self.convention),
+            "counts": dict(self.counts),
+            "count_limbs": numbers.shape[1],
+            "n_squares": len(self.squares),
+        }
+        header = json.dumps(fields).encode()
+        content = START.pack(MAGIC, VERSION, len(header)) + header + numbers.tobytes()
+        return content + CHECKSUM.pack(zlib.crc32(content))
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> PartialSums:
+        """
+        Read sums that `to_bytes` wrote.
+
+        Raises
+        ------
+        InvalidTypeError
+            If `content` is not bytes.
+        InvalidInputError
+            If `content` was written by something else or by a later version, or if it is damaged.
+        """
+        if not isinstance(content, bytes | bytearray | memoryview):
+            raise InvalidTypeError(
+                f"partial sums must be bytes, not {type(content).__name__}. Pass what to_bytes gave."
+            )
+        content = bytes(content)
+        if len(content) < START.size + CHECKSUM.size or not content.startswith(MAGIC):
+            raise InvalidInputError(
+                f"partial sums must begin with {MAGIC.decode()}, but these bytes begin with {shorten(content[:8])}. "
+                "Pass those of to_bytes."
+            )
+        _, version, header_size = START.unpack_from(content)
+        if version != VERSION:
+            raise InvalidInputError(
+                f"partial sums must be of version {VERSION}, but these are of version {version}. Read them with the "
+                "version of fastndcg that wrote them."
+            )
+        (checksum,) = CHECKSUM.unpack_from(content, len(content) - CHECKSUM.size)
+        if checksum != zlib.crc32(content[: -CHECKSUM.size]):
+            _refuse_damaged("their checksum is wrong")
+        header = content[START.size : START.size + header_size]
+        fields = _read_header(header)
+        return cls._from_parts(fields, content[START.size + header_size : -CHECKSUM.size])
+
+    @classmethod
+    def _from_parts(cls, fields: dict[str, Any], sums: bytes) -> PartialSums:
+        """Return the sums of a header and an array."""
+        n_metrics = len(fields["metrics"])
+        shape = n_metrics + fields["n_squares"], fields["count_limbs"]
+        if len(sums) != 8 * shape[0] * shape[1]:
+            _refuse_damaged(f"{len(sums)} bytes are not {shape[0]} sums of {shape[1]} numbers")
+        numbers = np.frombuffer(sums, "<i8").reshape(shape)
+        totals = tuple(ExactSum.from_numbers(row) for row in numbers)
+        metrics = tuple(fields["metrics"])
+        sums_by_kind = totals[:n_metrics], totals[n_metrics:]
+        return cls(metrics, fields["convention"], sums_by_kind[0], fields["counts"], sums_by_kind[1])
+
+
+@functools.lru_cache(maxsize=64)
+def _format_choices(convention: Convention) -> Mapping[str, str]:
+    """Return all choices of a convention as texts. Small batches feel the time that this takes."""
+    return {field: format_value(choice) for field, choice in convention.choices().items()}
+
+
+def add_up_columns(values: Array) -> Array:
+    """Return the exact sum of each column as an (n_columns, count_limbs) int64 array, which may be added up."""
+    return np.array([to_limbs(column) for column in values.T], "i8").reshape(values.shape[1], count_limbs())
+
+
+def _read_header(header: bytes) -> dict[str, Any]:
+    """Return the fields of a header, or raise an error if one is missing or of another type."""
+    try:
+        fields = json.loads(header.decode())
+    except ValueError:
+        _refuse_damaged("their header is no JSON")
+    kinds = {"metrics": list, "convention": dict, "counts": dict, "count_limbs": int, "n_squares": int}
+    for name, kind in kinds.items():
+        if not isinstance(fields, dict) or not isinstance(fields.get(name), kind):
+            _refuse_damaged(f"their header has no {name}")
+    is_text = all(isinstance(metric, str) for metric in fields["metrics"])
+    if not is_text or not all(type(count) is int and count >= 0 for count in fields["counts"].values()):
+        _refuse_damaged("their header has other metrics or counts")
+    if fields["n_squares"] not in (0, len(fields["metrics"])):
+        _refuse_damaged(f"they have {fields['n_squares']} sums of squares")
+    if fields["count_limbs"] < 5:
+        _refuse_damaged(f"their sums have {fields['count_limbs']} numbers")
+    return fields  # type: ignore[no-any-return]
+
+
+def _refuse_damaged(problem: str) -> NoReturn:
+    raise InvalidInputError(f"partial sums must be as they were written, but {problem}. Send or store them again.")
+
 
 Weights = Array | None
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from fastndcg.errors import InvalidTypeError, shorten
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 Item = TypeVar("Item")
 

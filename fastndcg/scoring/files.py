@@ -13,8 +13,8 @@ from fastndcg.inputs.files import check_path
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.mapped_files import FileRows
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.foreign_arrays import FileRows
+from fastndcg.runtime.imports import optional_import
 from fastndcg.scoring.embeddings import Embeddings
 
 NPY = ".npy"

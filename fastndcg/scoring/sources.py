@@ -15,7 +15,7 @@ from fastndcg.inputs.messages import Options
 from fastndcg.inputs.streams import parse_memory
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, read_only
-from fastndcg.runtime.mapped_files import find_mapped_file
+from fastndcg.runtime.foreign_arrays import find_mapped_file
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all
 from fastndcg.scoring.consumers import Columns, Consumer, Source

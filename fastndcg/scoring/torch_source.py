@@ -16,7 +16,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.messages import Options
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.scoring.consumers import Columns, RankCounter, RowWriter, Source, TopFinder
 from fastndcg.scoring.sources import Factors, cut, find_float_dtype, finish_scores, iterate, read_memory
 

@@ -9,7 +9,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.validation import Array, as_array
-from fastndcg.runtime.mapped_files import FileRows
+from fastndcg.runtime.foreign_arrays import FileRows
 from fastndcg.scoring.sources import OPERANDS, Factors, compute_squares, name_dtype, take_rows
 
 BLOCK_BYTES = 1 << 22  # that are checked at once

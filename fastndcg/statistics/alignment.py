@@ -10,8 +10,7 @@ import numpy as np
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
-from fastndcg.results.pairs import PairResults
-from fastndcg.results.results import Results
+from fastndcg.results.results import PairResults, Results
 from fastndcg.runtime.escapes import show_name
 
 

@@ -30,9 +30,8 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
-from fastndcg.results.pairs import PairResults
 from fastndcg.results.per_query import keep_known
-from fastndcg.results.results import Results
+from fastndcg.results.results import PairResults, Results
 from fastndcg.runtime.progress import track, use_progress
 from fastndcg.statistics.alignment import AlignedValues, align
 from fastndcg.statistics.comparison import ComparedInputs, Comparison

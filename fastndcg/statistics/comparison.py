@@ -12,7 +12,7 @@ import numpy as np
 
 from fastndcg.choices import PlotKind
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
-from fastndcg.exports.exportable import PrintedTable
+from fastndcg.exports.exportable import Printable, PrintedTable
 from fastndcg.exports.files import write_whole
 from fastndcg.inputs.messages import Options
 from fastndcg.metrics.metric import Metric
@@ -21,9 +21,8 @@ from fastndcg.rankings.validation import Array
 from fastndcg.results.notes import describe_judged, notes_on_systems
 from fastndcg.results.per_query import keep_known, read_query_texts
 from fastndcg.results.results import Results
-from fastndcg.results.text_table import Printable
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.statistics.alignment import AlignedValues
 from fastndcg.statistics.all_pairs import Pair, make_pair_columns, make_pair_settings, run_pair_tests
 from fastndcg.statistics.curves import CurvePoint

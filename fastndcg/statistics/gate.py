@@ -19,11 +19,10 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.notes import describe_judged
-from fastndcg.results.pairs import load_result
-from fastndcg.results.results import Results
+from fastndcg.results.results import Results, load_result
 from fastndcg.results.saved import compute_digest, is_saved_result
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.statistics.alignment import align, check_aggregates_are_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity

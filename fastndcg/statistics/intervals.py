@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.moments import Moments
 
 NORMAL = NormalDist()

@@ -18,7 +18,7 @@ from fastndcg.rankings.validation import Array
 from fastndcg.results.notes import describe_judged
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.progress import track
 from fastndcg.statistics.alignment import align
 from fastndcg.statistics.analysis import Analysis

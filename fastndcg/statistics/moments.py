@@ -11,7 +11,7 @@ import numpy as np
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
-from fastndcg.results.exact_sum import UNIT, ExactSum, compute_spread, sum_squares
+from fastndcg.results.aggregates import UNIT, ExactSum, compute_spread, sum_squares
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.sampling_design import Design
 

@@ -10,9 +10,8 @@ import numpy as np
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.rankings.validation import Array
-from fastndcg.results.pairs import PairResults
 from fastndcg.results.per_query import read_per_query_array
-from fastndcg.results.results import Results
+from fastndcg.results.results import PairResults, Results
 from fastndcg.statistics.alignment import check_aggregates_are_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.exports.exportable import PrintedTable
+from fastndcg.exports.exportable import Printable, PrintedTable
 from fastndcg.rankings.validation import check_whole_number
 from fastndcg.results.results import Results
-from fastndcg.results.text_table import Printable
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.gate import Gate
 from fastndcg.statistics.intervals import compute_clopper_pearson, compute_tango

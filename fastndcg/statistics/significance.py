@@ -13,7 +13,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, Option, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.integer_sums import Quantity, Sums, bound_rounding, scale_to_integers
 from fastndcg.statistics.moments import Moments, find_tie_threshold
 from fastndcg.statistics.resampling import permuted_ranges, sign_sums

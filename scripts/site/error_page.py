@@ -12,7 +12,7 @@ import fastndcg as fn
 from fastndcg import errors
 from fastndcg.metrics.families import CATALOG
 from fastndcg.metrics.metric import NAMES
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 ARRAYS: dict[str, Any] = {"offsets": [0, 2]}
 

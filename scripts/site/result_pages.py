@@ -14,7 +14,7 @@ import fastndcg
 
 # packages whose classes are met in results; those of `inputs` and `scoring` are read from users' objects
 PACKAGES = (
-    "build_ahead", "discovery", "explaining", "fusion", "metrics", "named_conventions", "rankings", "results",
+    "discovery", "explaining", "fusion", "installation", "metrics", "named_conventions", "rankings", "results",
     "statistics",
 )  # fmt: skip
 TITLE = "What results hold"

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastndcg as fn
-from fastndcg.engine import chunk, spans
+from fastndcg.engine import chunk
 from fastndcg.engine.run import make_chunks
 
 
@@ -33,7 +33,7 @@ def rankings_of(sizes, pool_sizes=None):
 def test_chunks_contain_each_query_once(sizes, pooled, chunk_documents, threads):
     rankings = rankings_of(sizes, [size // 2 for size in sizes] if pooled else None)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 1)
+        patched.setattr(chunk, "MIN_DOCUMENTS_FOR_THREADS", 1)
         chunks = make_chunks(rankings, chunk_documents, threads)
     in_order = sorted(chunks)
     assert [first for first, _ in in_order] == [0, *(stop for _, stop in in_order[:-1])][: len(chunks)]
@@ -53,8 +53,8 @@ def test_chunks_contain_each_query_once(sizes, pooled, chunk_documents, threads)
     ],
 )  # fmt: skip
 def test_threads_share_what_is_left(monkeypatch, n_documents, threads, expected):
-    monkeypatch.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 2)
-    places = spans.find_cuts(n_documents, 8, threads)
+    monkeypatch.setattr(chunk, "MIN_DOCUMENTS_FOR_THREADS", 2)
+    places = chunk.find_cuts(n_documents, 8, threads)
     assert np.diff([0, *places, n_documents]).tolist() == expected
 
 

@@ -11,7 +11,7 @@ from recorded_data import DRAWN_RUNS, RUN_NAMES, drawn_run
 import fastndcg as fn
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownFusionError
 from fastndcg.fusion.tuning.search import list_grid
-from fastndcg.results.exact_sum import mean
+from fastndcg.results.aggregates import mean
 
 pytest.importorskip("scipy", reason="comparing systems needs SciPy")
 WSUM = ["wsum(norm=min_max)"]

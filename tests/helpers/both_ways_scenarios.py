@@ -15,7 +15,7 @@ from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import CHOICES, conventions
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.results.exact_sum import to_limbs
+from fastndcg.results.aggregates import to_limbs
 from fastndcg.statistics import resampling
 from fastndcg.statistics.sampling_design import make_design
 from fastndcg.statistics.settings import Settings

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import fastndcg as fn
-from fastndcg.runtime.optional_packages import NEEDED_TOGETHER, check_packages, optional_import
+from fastndcg.runtime.imports import NEEDED_TOGETHER, check_packages, optional_import
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

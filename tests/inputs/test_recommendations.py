@@ -17,7 +17,7 @@ from fastndcg.kernels.inputs.items import are_rising
 from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import parse_convention
-from fastndcg.rankings.known_ranks import RankedLists
+from fastndcg.rankings.compact import RankedLists
 from fastndcg.rankings.validation import read_only
 
 sparse = pytest.importorskip("scipy.sparse")

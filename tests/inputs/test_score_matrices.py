@@ -18,7 +18,7 @@ from fastndcg.inputs.interactions import Interactions
 from fastndcg.inputs.item_selection import ItemSelection
 from fastndcg.kernels.ranking.rank import AUTO, COUNT, SELECT, SORT
 from fastndcg.metrics.metric import parse_metrics
-from fastndcg.rankings.score_rows import ScoreRowRankings
+from fastndcg.rankings.compact import ScoreRowRankings
 
 sparse = pytest.importorskip("scipy.sparse")
 METRICS = "ndcg@3,ndcg,ap,rr,p@2,recall@4,auc,bpref,num_ret,judged@3"

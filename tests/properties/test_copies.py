@@ -173,7 +173,7 @@ resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))  # a damaged length i
 sys.path.insert(0, sys.argv[1])
 from test_copies import EXAMPLES
 import fastndcg as fn
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
 for name in sys.argv[2:]:
     make, look = EXAMPLES[name]
     original = make()

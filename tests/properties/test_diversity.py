@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from reference_comparison import STRATEGIES, assert_equals_reference
 
 import fastndcg as fn
+from fastndcg.engine import chunk
 from fastndcg.engine import run as engine
-from fastndcg.engine import spans
 from fastndcg.inputs.arrays import encode_matrix
 from fastndcg.metrics.families import CATALOG
 from fastndcg.rankings.rankings import Rankings
@@ -62,7 +62,8 @@ def convention(request):
 @pytest.mark.parametrize(("chunk_documents", "threads"), [(100, 1), (300, 3), (10**9, 3)])
 def test_threads_and_chunks_change_no_bit(rankings, convention, chunk_documents, threads, monkeypatch):
     expected = engine.run(rankings, METRICS, convention, threads=1)
-    monkeypatch.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 1)
+    for module in (chunk, engine):
+        monkeypatch.setattr(module, "MIN_DOCUMENTS_FOR_THREADS", 1)
     result = engine.run(rankings, METRICS, convention, threads=threads, chunk_documents=chunk_documents)
     assert strategies.bits(result) == strategies.bits(expected)
 

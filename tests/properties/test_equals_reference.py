@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from reference_comparison import STRATEGIES, assert_equals_reference
 
 import fastndcg as fn
+from fastndcg.engine import chunk
 from fastndcg.engine import run as engine
-from fastndcg.engine import spans
 from fastndcg.kernels.ranking.rank import COUNT, SELECT, SORT
 from fastndcg.metrics.families import CATALOG
 from fastndcg.metrics.metric import parse_metrics
@@ -189,7 +189,8 @@ def expected(rankings, convention):
 
 @pytest.mark.parametrize("ties", strategies.TIES)
 def test_threads_and_chunks_change_no_bit(rankings, ties, monkeypatch):
-    monkeypatch.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 1)
+    for module in (chunk, engine):
+        monkeypatch.setattr(module, "MIN_DOCUMENTS_FOR_THREADS", 1)
     asked = strategies.all_metrics(ties=ties)
     for text in VARIANTS[:2]:
         convention = parse_convention(text).replace(ties=ties)

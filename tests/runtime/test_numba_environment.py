@@ -4,7 +4,7 @@ import pytest
 from fresh_processes import answer, start
 
 import fastndcg as fn
-from fastndcg.runtime.optional_packages import check_numba_environment
+from fastndcg.runtime.imports import check_numba_environment
 
 CODE = """
     import json

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastndcg as fn
-from fastndcg.reference.inputs import list_scores
+from fastndcg.reference import list_scores
 
 METRICS = "ndcg@10, ndcg, recall@100, rr, auc, ap, p@10, rank, num_ret"
 TIES = ("average", "input", "input_reversed", "id_ascending", "id_descending", "best", "worst")

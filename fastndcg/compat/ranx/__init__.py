@@ -40,7 +40,7 @@ from fastndcg.compat.ranx.evaluation import CONVENTION as CONVENTION
 from fastndcg.compat.ranx.evaluation import METRICS as METRICS
 from fastndcg.compat.ranx.evaluation import evaluate
 from fastndcg.errors import shorten
-from fastndcg.runtime.lazy_import import load
+from fastndcg.runtime.imports import load
 
 if TYPE_CHECKING:
     from fastndcg.compat.ranx.comparison import Report as Report

@@ -16,13 +16,13 @@ from fastndcg.choices import RanxTest
 from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
 from fastndcg.compat.ranx.evaluation import CONVENTION, evaluate, parse_metric
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
+from fastndcg.exports.exportable import align_columns
 from fastndcg.exports.files import write_whole
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
-from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.escapes import latex, show_name
-from fastndcg.runtime.optional_packages import optional_import
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
+from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.compare import compare as compare_systems
 
 PAIRED_TESTS = {"student": "t", "fisher": "randomization"}  # ranx's name: the name in fastndcg.compare

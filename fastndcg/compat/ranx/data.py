@@ -25,8 +25,8 @@ from fastndcg.inputs.table import Run as ReadRun
 from fastndcg.inputs.writers import DEFAULT_TAG, WRITERS
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import optional_import
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
+from fastndcg.runtime.imports import optional_import
 
 Rows = dict[str, dict[str, Any]]
 

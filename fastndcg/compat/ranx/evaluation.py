@@ -15,7 +15,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricEr
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import conventions
-from fastndcg.rankings.known_ranks import KnownHits, RankedLists
+from fastndcg.rankings.compact import KnownHits, RankedLists
 from fastndcg.rankings.validation import EXACT_LIMIT, Array, read_only
 from fastndcg.runtime.escapes import show_name
 

@@ -12,6 +12,7 @@ from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
 from fastndcg.compat.ranx.evaluation import CONVENTION, parse_metric
 from fastndcg.errors import InvalidTypeError, UnknownFusionError, shorten, suggest_name
 from fastndcg.evaluation import Evaluator
+from fastndcg.exports.exportable import align_columns
 from fastndcg.fusion.catalog import FUSION_METHODS
 from fastndcg.fusion.conventions import fusion_conventions
 from fastndcg.fusion.fuse import FusedRun, fuse_joined
@@ -21,7 +22,6 @@ from fastndcg.fusion.normalization import find_normalization
 from fastndcg.fusion.training import learn_run, pad_tables
 from fastndcg.inputs.table import Qrels as QrelsTable
 from fastndcg.inputs.table import Run as RunTable
-from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.threads import check_threads
 
 FUSION = fusion_conventions["ranx"].replace(queries="union")  # the queries are compared before

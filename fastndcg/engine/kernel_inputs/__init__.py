@@ -10,7 +10,7 @@ import pkgutil
 
 from fastndcg.engine.chunk import HIT_FIELDS
 from fastndcg.engine.kernel_inputs.registry import CONSTANTS, INPUTS
-from fastndcg.runtime.lazy_import import load
+from fastndcg.runtime.imports import load
 
 
 def known_inputs() -> tuple[str, ...]:

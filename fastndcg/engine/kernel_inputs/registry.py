@@ -71,7 +71,7 @@ class MetricTask:
     undefined_value : float, optional
         Replaces NaN. None: NaN stays.
     views : frozenset of str
-        The selections of documents that arguments are read from (see rankings/filters.py).
+        The selections of documents that arguments are read from (see rankings/rankings.py).
     has_plain_values : bool
         True if the kernel writes the values as they are: nothing is refused, left out or replaced.
     keys : dict
@@ -149,7 +149,7 @@ class KernelInput:
         How long the value is cached: as long as the labels of a chunk, which all systems share, or for one ranking of
         its documents. None: not at all.
     view : str, optional
-        The selection of documents that the value is read from (see rankings/filters.py).
+        The selection of documents that the value is read from (see rankings/rankings.py).
 
     Parameters
     ----------

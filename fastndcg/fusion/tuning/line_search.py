@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.engine import run as engine
+from fastndcg.engine.chunk import Span, cut_queries
 from fastndcg.engine.plan import describe_kernel, make_plan
 from fastndcg.engine.scratch import Scratch
-from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.errors import Choice, UndefinedMetricError
 from fastndcg.fusion.joined_runs import add_up
 from fastndcg.fusion.tuning.judged_runs import JudgedRuns
@@ -21,7 +21,7 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import find_kernel_place
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
-from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
+from fastndcg.rankings.compact import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all

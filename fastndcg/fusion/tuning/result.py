@@ -13,7 +13,7 @@ import numpy as np
 
 from fastndcg.choices import FusedDuplicateChoice
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
-from fastndcg.exports.exportable import PrintedTable
+from fastndcg.exports.exportable import Printable, PrintedTable
 from fastndcg.exports.files import write_whole
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import FusedRun, fuse
@@ -24,10 +24,9 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
-from fastndcg.results.text_table import Printable
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import optional_import
-from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.foreign_arrays import Picklable
+from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.compare import compare
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.result_rows import Row, make_columns

@@ -19,7 +19,7 @@ from fastndcg.fusion.tuning.judged_runs import JudgedRuns
 from fastndcg.fusion.tuning.line_search import Interval, StepFunction, search_line
 from fastndcg.parsing import parse_call
 from fastndcg.rankings.validation import Array, read_only
-from fastndcg.results.exact_sum import mean
+from fastndcg.results.aggregates import mean
 from fastndcg.runtime.threads import check_stopped
 from fastndcg.statistics.resampling import draw_numbers
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from fastndcg.choices import ConventionName, FusedDuplicateChoice
 from fastndcg.engine import run as engine
-from fastndcg.engine.judged_shares import plan_judged
 from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.evaluation import plan_judged
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.fuse import make_run
 from fastndcg.fusion.inputs import NamedRuns, read_judgments, read_runs
@@ -41,7 +41,7 @@ from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array, check_whole_number
-from fastndcg.results.exact_sum import mean
+from fastndcg.results.aggregates import mean
 from fastndcg.results.results import Results, Shares
 from fastndcg.runtime.progress import use_progress
 from fastndcg.runtime.threads import check_threads

@@ -10,7 +10,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, Option, shorten
 from fastndcg.fusion.tuning.search import BestWeights, Chosen, Folds, MethodGrid, TrainingSets
 from fastndcg.rankings.validation import Array, check_whole_number
-from fastndcg.results.exact_sum import mean
+from fastndcg.results.aggregates import mean
 from fastndcg.results.per_query import keep_known, read_per_query_array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.progress import track

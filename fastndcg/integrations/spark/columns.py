@@ -11,7 +11,7 @@ from fastndcg.inputs.frames import Frame
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.validation import check_whole_number
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 
 REMEDY = "For data of this machine take fn.evaluate."
 LARGEST = 1 << 53  # the largest whole number up to which float64 has all

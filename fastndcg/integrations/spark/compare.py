@@ -19,7 +19,7 @@ from fastndcg.integrations.spark.partitions import SCHEMA, PairsTask, Request, a
 from fastndcg.metrics.metric import Metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
-from fastndcg.results.exact_sum import PartialSums
+from fastndcg.results.aggregates import PartialSums
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics import significance
 from fastndcg.statistics.compare import find_baseline

@@ -32,7 +32,7 @@ from fastndcg.integrations.spark.partitions import (
 )
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.streaming import Summary, check_streaming
 
 MEMORY = 1 << 30  # bytes for the rows of a task

@@ -24,9 +24,9 @@ from fastndcg.integrations.spark.columns import SIDE, Scored, say
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
-from fastndcg.results.exact_sum import PartialSums
+from fastndcg.results.aggregates import PartialSums
 from fastndcg.results.results import Results
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.runtime.threads import check_threads
 from fastndcg.statistics.alignment import align
 from fastndcg.streaming import COUNTS

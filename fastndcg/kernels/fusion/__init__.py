@@ -1,5 +1,5 @@
 """Kernels that fuse runs: their union, ranks, normalised scores, combinations, and the order of fused scores."""
 
-from fastndcg.runtime.lazy_import import load_submodules
+from fastndcg.runtime.imports import load_submodules
 
 __getattr__ = load_submodules(__name__)

@@ -1,5 +1,5 @@
 """Kernels that read, join and group input."""
 
-from fastndcg.runtime.lazy_import import load_submodules
+from fastndcg.runtime.imports import load_submodules
 
 __getattr__ = load_submodules(__name__)

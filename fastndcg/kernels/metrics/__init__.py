@@ -33,6 +33,6 @@ these ranks with probability 1 / m. A value is the expectation over all orders o
 ECIR 2008). The engine breaks the ties before a kernel that has no such expectation.
 """
 
-from fastndcg.runtime.lazy_import import load_submodules
+from fastndcg.runtime.imports import load_submodules
 
 __getattr__ = load_submodules(__name__)

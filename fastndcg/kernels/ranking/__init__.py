@@ -11,6 +11,6 @@ sort             sort short runs by insertion and merging, many documents by rad
 ideal            compute the hits of the ideal ranking
 """
 
-from fastndcg.runtime.lazy_import import load_submodules
+from fastndcg.runtime.imports import load_submodules
 
 __getattr__ = load_submodules(__name__)

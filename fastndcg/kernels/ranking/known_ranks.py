@@ -38,7 +38,7 @@ def write_known_hits(known, first, candidates, depth, out_hits):
     """
     Write the hits of queries whose candidates are in rank order.
 
-    known       `KnownHits` of fastndcg/rankings/known_ranks.py: above, offsets, ties, tie_starts
+    known       `KnownHits` of fastndcg/rankings/compact.py: above, offsets, ties, tie_starts
     candidates  `Candidates` as a tuple
     out_hits    `Hits` as a tuple
     """

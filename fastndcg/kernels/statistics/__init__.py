@@ -1,5 +1,5 @@
 """Kernels of resampling, randomisation, and exact summation."""
 
-from fastndcg.runtime.lazy_import import load_submodules
+from fastndcg.runtime.imports import load_submodules
 
 __getattr__ = load_submodules(__name__)

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.table import format_interval, format_number, format_p_value
 
 
