@@ -1,20 +1,26 @@
-"""What drop-ins share: the evaluation of runs in dicts, and whole numbers of any library."""
+"""What drop-ins share: dicts of dicts as tables, the evaluation of joined runs, and whole numbers of any library."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from fastndcg.engine import run as engine
-from fastndcg.engine.plan import make_plan
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.join import ABSENT, make_rankings
 from fastndcg.inputs.table import Qrels, Run
+from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
-from fastndcg.named_conventions import Convention
-from fastndcg.rankings.validation import Array
+from fastndcg.named_conventions import Convention, conventions
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import Array, count_before, read_only
+
+Side = TypeVar("Side", Qrels, Run)
+
+WITHOUT_KEYS = conventions["default"].replace(ties="input")  # of joins whose ids need no order yet
 
 
 def as_whole_number(value: Any) -> int | None:
@@ -38,20 +44,73 @@ def list_rows(table: Qrels | Run, number: type[int] | type[float]) -> dict[str, 
     return {query: {document: number(value) for document, value in row.items()} for query, row in rows.items()}
 
 
-def distinguish_unjudged(metrics: Sequence[Metric], convention: Convention) -> bool:
-    """Return True if some metric treats an unjudged document differently from a document with label 0."""
-    unique = tuple(dict.fromkeys(metrics))
-    return convention.unjudged == "removed" or bool(unique and make_plan(unique, convention).views)
+def read_table(kind: type[Side], rows: Any) -> Side:
+    """Return judgments or a run as a table. Raise InvalidTypeError unless it is {text: {text: number}}."""
+    name = kind.what
+    if not isinstance(rows, dict):
+        raise InvalidTypeError(f"`{name}` must be a dict that maps queries to dicts, but is a {type(rows).__name__}")
+    for query, row in rows.copy().items():
+        if not isinstance(query, str):
+            raise InvalidTypeError(
+                f"ids of queries in `{name}` must be texts, but one is {shorten(query)}. Convert ids by str()"
+            )
+        if not isinstance(row, dict):
+            raise InvalidTypeError(
+                f"`{name}` must map queries to dicts of {kind.value_name}s, but {shorten(query)} maps to "
+                f"{shorten(row)}. Pass a dict"
+            )
+    table = kind.from_dict(rows)
+    if len(table) and not table.documents.are_texts:
+        raise InvalidTypeError(
+            f"ids of documents in `{name}` must be texts, but one is {table.documents.name(0)}. Convert ids by str()"
+        )
+    return table
+
+
+class JudgedRun(NamedTuple):
+    """Queries of a run that have judgments, and their rankings."""
+
+    queries: list[str]
+    rankings: Rankings
+
+    def with_tie_keys(self) -> Rankings:
+        """
+        Return the rankings with tie keys that order documents by id.
+
+        Only queries in which documents with equal float32 scores have different labels get keys.
+        """
+        offsets = self.rankings.offsets
+        labels = self.rankings.labels
+        judged = self.rankings.judged
+        kinds = labels.astype("f8") if judged is None else np.where(judged, labels, -np.inf)
+        with np.errstate(over="ignore"):  # scores beyond float32 become infinite, as in C
+            scores = self.rankings.scores.astype("f4")
+        is_mixed = np.zeros(len(labels), bool)
+        load_kernels("ranking.ties").mark_mixed_ties(read_only(scores), read_only(kinds), offsets, is_mixed)
+        n_mixed = count_before(is_mixed)[offsets]
+        keys = np.zeros(len(scores), "i8")
+        for query in np.flatnonzero(np.diff(n_mixed)).tolist():
+            places = np.arange(*offsets[query : query + 2])
+            keys[places[np.argsort(self.rankings.take_document_ids("labels", places))]] = np.arange(len(places))
+        return self.rankings.replace(tie_keys=keys)
+
+
+def judge(qrels: Qrels, run: Run, queries: Iterable[str]) -> JudgedRun:
+    """Join a run with judgments, for those of the queries that have some. One that the run lacks has no documents."""
+    places, run_places = (
+        {name: place for place, name in enumerate(table.queries.names().tolist())} for table in (qrels, run)
+    )
+    judged = [query for query in queries if query in places]
+    if not judged:
+        return JudgedRun([], Rankings([], [], [0]))
+    pairs = np.array([(places[query], run_places.get(query, ABSENT)) for query in judged], "i8")
+    return JudgedRun(judged, make_rankings(qrels, run, pairs, WITHOUT_KEYS, None)[0])
 
 
 def evaluate_judged(
-    judged: Any, metrics: Sequence[Metric], convention: Convention, threads: int | None = None
+    judged: JudgedRun, metrics: Sequence[Metric], convention: Convention, threads: int | None = None
 ) -> Array:
-    """
-    Return the (n_queries, n_metrics) values of metrics, which may repeat, of a run joined with its judgments.
-
-    `judged` has `queries`, `rankings`, and `with_tie_keys` as `Judged` of `dict_qrels` has them.
-    """
+    """Return the (n_queries, n_metrics) values of metrics, which may repeat, of a run joined with its judgments."""
     if not judged.queries or not metrics:
         return np.zeros((len(judged.queries), len(metrics)))
     unique = tuple(dict.fromkeys(metrics))
@@ -70,5 +129,5 @@ def evaluate_judged(
 
 
 def _reads_unjudged_ties(metric: Metric) -> bool:
-    """Return True if the order of tied documents with label 0 changes the value, as that of `Judged`."""
+    """Return True if the order of tied documents with label 0 changes the value."""
     return metric.record.view == "judgments" and "best" not in metric.record.ties

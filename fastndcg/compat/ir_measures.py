@@ -29,22 +29,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.compat.common import distinguish_unjudged, evaluate_judged
-from fastndcg.compat.dict_qrels import DictQrels
+from fastndcg.compat.common import JudgedRun, evaluate_judged, judge, read_table
 from fastndcg.compat.ir_measures_requests import (
-    PYTREC_EVAL,
-    SUBTOPIC_CONVENTION,
     Request,
     convert_measure,
     replace_labels,
 )
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.diversity import DiversityQrels
-from fastndcg.inputs.join import join
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.imports import optional_import
 
@@ -163,12 +158,15 @@ class Evaluator:
             rows = list(self._library.util.QrelsConverter(qrels).as_namedtuple_iter())
         labels = read_rows(rows, self._library.Qrel, self._library.util.QrelsConverter)
         self.qrel_qids = set(labels)
-        prepared: dict[Any, DictQrels | SubtopicQrels] = {}
+        prepared: dict[Any, Qrels] = {None: read_table(Qrels, labels)}
         parts: dict[tuple[int, Convention], _Part] = {}
         for measure, request in zip(self.measures, requests, strict=True):
-            key = SubtopicQrels if request.is_by_subtopic else request.relabelling
-            if key not in prepared:
-                prepared[key] = _read_subtopics(rows) if request.is_by_subtopic else self._read(labels, key, prepared)
+            key = DiversityQrels if request.is_by_subtopic else request.relabelling
+            if request.is_by_subtopic and key not in prepared:
+                prepared[key] = _read_subtopics(rows)
+            elif key not in prepared:
+                replaced = replace_labels(labels, request.relabelling)
+                prepared[key] = prepared[None] if replaced is labels else read_table(Qrels, replaced)
             judgments = prepared[key]
             part = parts.setdefault(
                 (id(judgments), request.convention), _Part([], [], [], judgments, request.convention)
@@ -178,21 +176,6 @@ class Evaluator:
             part.metrics.extend(request.metrics)
         self._parts = list(parts.values())
         self._qrels = {id(part.qrels): part.qrels for part in self._parts}
-
-    @staticmethod
-    def _read(labels: Any, relabelling: Any, prepared: dict[Any, Any]) -> DictQrels:
-        """Return judgments with replaced labels: those without a replacement if it changes no label."""
-        try:
-            replaced = replace_labels(labels, relabelling)
-        except TypeError:
-            DictQrels(labels)  # its error names the label that is no number
-            raise
-        if replaced is not labels:
-            return DictQrels(replaced)
-        if None not in prepared:
-            prepared[None] = DictQrels(labels)
-        judgments: DictQrels = prepared[None]
-        return judgments
 
     def iter_calc(self, run: Any) -> Iterator[Any]:
         """Yield ir_measures' ``Metric`` of each query and measure. Queries that the run lacks come last."""
@@ -231,51 +214,18 @@ class Evaluator:
         parts = []
         for part in self._parts:
             judged = judged_runs[id(part.qrels)]
-            rows = evaluate_judged(judged, part.metrics, part.convention)
-            values = np.ascontiguousarray((rows[judged.order] if isinstance(judged, JoinedRun) else rows).T)
+            values = np.ascontiguousarray(evaluate_judged(judged, part.metrics, part.convention).T)
             parts.append(_Values(judged.queries, part.measures, part.combine(values), part.convention))
         return parts
 
-    def _judge(self, run: Any) -> dict[int, Any]:
+    def _judge(self, run: Any) -> dict[int, JudgedRun]:
         """Return the run joined with each of the judgments, by the identity of the judgments."""
-        with_unjudged = {id(part.qrels) for part in self._parts if distinguish_unjudged(part.metrics, part.convention)}
-        if all(isinstance(qrels, DictQrels) for qrels in self._qrels.values()):
-            judged_runs = self._join_frame(run) or self._judge_tuples(run, with_unjudged)
-            if judged_runs is not None:
-                return judged_runs
-        rows = read_rows(run, self._library.ScoredDoc, self._library.util.RunConverter)
-        return {
-            key: qrels.judged(rows, marks_unjudged=key in with_unjudged)
-            if isinstance(qrels, DictQrels)
-            else qrels.judged(rows)
-            for key, qrels in self._qrels.items()
-        }
-
-    def _judge_tuples(self, run: Any, with_unjudged: set[int]) -> dict[int, Any] | None:
-        """Join a list of tuples with the judgments. Return None for other runs."""
-        if type(run) is not list:
-            return None
-        kind = self._library.ScoredDoc
-        judged = {
-            key: qrels.judged_tuples(run, kind, marks_unjudged=key in with_unjudged)
-            for key, qrels in self._qrels.items()
-            if isinstance(qrels, DictQrels)
-        }
-        return None if None in judged.values() else judged
-
-    def _join_frame(self, run: Any) -> dict[int, Any] | None:
-        """Join a frame with the judgments. Return None for other runs, and for frames that cannot be joined."""
         table = read_run_table(run)
+        queries: Iterable[str] = () if table is None else table.queries.names().tolist()
         if table is None:
-            return None
-        try:
-            return {
-                key: join_table(qrels, table, PYTREC_EVAL)
-                for key, qrels in self._qrels.items()
-                if isinstance(qrels, DictQrels)
-            }
-        except InvalidInputError:
-            return None
+            queries = rows = read_rows(run, self._library.ScoredDoc, self._library.util.RunConverter)
+            table = read_table(Run, rows)
+        return {key: judge(qrels, table, queries) for key, qrels in self._qrels.items()}
 
     def _aggregate(self, parts: list[_Values]) -> dict[Any, float]:
         """Return sums and means. Queries that the run lacks add 0, the default value of all measures."""
@@ -307,7 +257,7 @@ class _Part(NamedTuple):
     measures: list[Any]
     requests: list[Request]
     metrics: list[Metric]
-    qrels: DictQrels | SubtopicQrels
+    qrels: Qrels
     convention: Convention
 
     def combine(self, values: Array) -> Array:
@@ -323,43 +273,14 @@ class _Part(NamedTuple):
         return combined
 
 
-def _read_subtopics(rows: Iterable[Any]) -> SubtopicQrels:
+def _read_subtopics(rows: Iterable[Any]) -> DiversityQrels:
     """Return judgments by subtopic. ir_measures has the subtopic in the field `iteration`, "0" if it is left out."""
-    return SubtopicQrels((row.query_id, getattr(row, "iteration", "0"), row.doc_id, row.relevance) for row in rows)
+    judgments = [(row.query_id, getattr(row, "iteration", "0"), row.doc_id, row.relevance) for row in rows]
+    return DiversityQrels(*(zip(*judgments, strict=True) if judgments else ((), (), (), ())))
 
 
 def _import_ir_measures() -> ModuleType:
     return optional_import("ir_measures", "this drop-in", "ir_measures")
-
-
-class JoinedRun(NamedTuple):
-    """
-    A run in a table, joined with its judgments.
-
-    `queries` are in the order of the table. `rankings` are in the order of the judgments, and `order` has the index in
-    `rankings` of each item of `queries`.
-    """
-
-    queries: list[str]
-    rankings: Rankings
-    tables: tuple[Qrels, Run, Convention]
-    order: Array
-
-    def with_tie_keys(self) -> Rankings:
-        """Return the rankings with tie keys that order documents by id."""
-        qrels, run, convention = self.tables
-        return join(qrels, run, convention).rankings
-
-
-def join_table(judgments: DictQrels, run: Run, convention: Convention) -> JoinedRun:
-    """Join a run in a table with its judgments. Raise if they have no query in common, or a score is NaN."""
-    qrels = judgments.table()
-    convention = convention.replace(missing_in_run="skip", missing_in_qrels="skip")
-    rankings = join(qrels, run, convention.replace(ties="input")).rankings
-    names = [] if rankings.query_ids is None else rankings.query_ids.tolist()
-    indices = dict(zip(run.queries.names().tolist(), range(len(run.queries)), strict=True))
-    order = np.argsort([indices[name] for name in names])
-    return JoinedRun([names[i] for i in order.tolist()], rankings, (qrels, run, convention), order)
 
 
 def read_run_table(run: Any) -> Run | None:
@@ -414,33 +335,3 @@ def group_rows(items: Iterable[tuple[Any, Any, Any]]) -> Rows:
             row = rows.setdefault(query, {})
         row[document] = number
     return rows
-
-
-class JudgedBySubtopic(NamedTuple):
-    """The queries of a run that have judgments by subtopic, and their rankings with tie keys."""
-
-    queries: list[str]
-    rankings: Rankings
-
-    def with_tie_keys(self) -> Rankings:
-        """Return the rankings. Their tie keys were set when the run was joined."""
-        return self.rankings
-
-
-class SubtopicQrels:
-    """Judgments by subtopic that are prepared once for many runs. Rows are (query, subtopic, document, label)."""
-
-    def __init__(self, rows: Iterable[tuple[Any, Any, Any, Any]]) -> None:
-        judgments = list(rows)
-        self._queries = {query for query, _, _, _ in judgments}
-        if judgments:
-            queries, subtopics, documents, labels = zip(*judgments, strict=True)
-            self._qrels = DiversityQrels(queries, subtopics, documents, list(labels))
-
-    def judged(self, run: dict[str, dict[str, Any]]) -> JudgedBySubtopic:
-        """Return the rankings of the run's queries that have judgments."""
-        judged_rows = {query: row for query, row in run.items() if query in self._queries and row}
-        if not judged_rows:
-            return JudgedBySubtopic([], Rankings([], [], [0]))
-        rankings = join(self._qrels, Run.from_dict(judged_rows), SUBTOPIC_CONVENTION).rankings
-        return JudgedBySubtopic([] if rankings.query_ids is None else rankings.query_ids.tolist(), rankings)

@@ -9,6 +9,7 @@ pytrec_eval itself is not needed. Differences:
 - NaN scores, labels above 2**53 in size, and a relevance level below 1 are errors here. pytrec_eval takes them.
 - Cutoffs that end in a comma or a full stop are errors here. pytrec_eval takes them.
 - Ids may contain NUL. pytrec_eval cuts them there.
+- Scores may be NumPy's numbers. Whole numbers beyond 64 bits are errors here.
 
 `install` makes other libraries, such as BEIR and MTEB, compute by fastndcg.
 
@@ -31,8 +32,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from fastndcg.compat.common import as_whole_number, distinguish_unjudged, evaluate_judged, list_rows
-from fastndcg.compat.dict_qrels import DictQrels
+from fastndcg.compat.common import as_whole_number, evaluate_judged, judge, list_rows, read_table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, shorten
 from fastndcg.inputs.files import File
 from fastndcg.inputs.formats import TREC
@@ -130,7 +130,7 @@ class RelevanceEvaluator(Picklable):
             )
         qrels = dict(query_relevance)
         _check_labels(qrels)
-        self._qrels = DictQrels(qrels)
+        self._qrels = read_table(Qrels, qrels)
         choices = {"unjudged": "removed"} if judged_only else {}
         self._convention = conventions["trec_eval_9"].replace(**choices)
 
@@ -186,7 +186,7 @@ class RelevanceEvaluator(Picklable):
         if not scores:
             return [], [[] for _ in self._columns]
         metrics = [column.metric for column in self._columns.values() if column.metric is not None]
-        judged = self._qrels.judged(scores, marks_unjudged=distinguish_unjudged(metrics, self._convention))
+        judged = judge(self._qrels, read_table(Run, scores), scores)
         values = iter(evaluate_judged(judged, metrics, self._convention).T)
         no_values = np.empty(len(judged.queries))
         return judged.queries, [
@@ -398,7 +398,7 @@ def _make_columns(name: str, arguments: set[str]) -> list[tuple[str, Column]]:
 
 
 def _check_labels(qrels: dict[str, Any]) -> None:
-    """Raise an error for the first label that is no integer. `DictQrels` checks everything else."""
+    """Raise an error for the first label that is no integer. `read_table` checks everything else."""
     for query, row in qrels.items():
         if not isinstance(row, dict):
             continue

@@ -102,7 +102,7 @@ def join(
     pairs[: len(judged), 0] = judged
     pairs[: len(judged), 1] = in_run[judged]
     pairs[len(judged) :, 1] = extra
-    rankings, has_unjudged = _make_rankings(qrels, run, pairs, convention, threads)
+    rankings, has_unjudged = make_rankings(qrels, run, pairs, convention, threads)
     notes = () if is_part else (*qrels.source.notes, *run.source.notes, *_note_unjudged(qrels, run, pairs, rankings))
     unjudged_queries = pairs[:, 0] < 0 if len(extra) else None
     return Joined(rankings, unjudged_queries, len(missing), len(unjudged), notes, has_unjudged)
@@ -213,10 +213,14 @@ def find_ids(ids: IdColumn, other_ids: IdColumn, what: str, sides: tuple[str, st
     return np.asarray(indices[codes[:n_ids]])
 
 
-def _make_rankings(
+def make_rankings(
     qrels: Qrels, run: Run, pairs: Array, convention: Convention, threads: int | None
 ) -> tuple[Rankings, bool]:
-    """Return rankings of the documents of joined queries, with their labels, and True if one has no judgment."""
+    """
+    Return rankings of the documents of joined queries, with their labels, and True if one has no judgment.
+
+    `pairs` are (n_queries, 2): the place of each query in the judgments and in the run, or ABSENT.
+    """
     run_rows = _Segments(run.offsets, pairs[:, 1])
     pool_rows = _Segments(qrels.offsets, pairs[:, 0])
     labels, judged = match_documents((qrels, qrels.values), run, pairs, run_rows.offsets, QRELS_AND_RUN, threads)

@@ -28,7 +28,6 @@ ERRORS = {
     "document of a number": (lambda m: evaluator(m, TRUTH1).evaluate({"q1": {1: 0.5}}), "TypeError"),
     "score of a text": (lambda m: evaluator(m, TRUTH1).evaluate({"q1": {"a": "x"}}), "TypeError"),
     "label of NumPy": (lambda m: evaluator(m, {"q1": {"a": np.int64(1)}}), "TypeError"),
-    "score of NumPy's float32": (lambda m: evaluator(m, TRUTH1).evaluate({"q1": {"a": np.float32(1)}}), "TypeError"),
     "level of 0": (lambda m: m.RelevanceEvaluator(TRUTH1, {"map"}, relevance_level=0), "TypeError"),
     "flag of a text": (lambda m: m.RelevanceEvaluator(TRUTH1, {"map"}, judged_docs_only_flag="x"), "TypeError"),
     "unknown measure": (lambda m: m.RelevanceEvaluator(TRUTH1, {"foo"}), "ValueError"),
@@ -39,7 +38,7 @@ ERRORS = {
 TAKEN = [  # calls that the original takes
     *(
         lambda m, row=row: evaluator(m, TRUTH1).evaluate({"q1": row})
-        for row in ({"a": np.float64(1), "b": 2}, {"a": True, "b": 0.5}, {"a": -math.inf, "b": 1 << 70})
+        for row in ({"a": np.float64(1), "b": 2}, {"a": True, "b": 0.5}, {"a": -math.inf, "b": 1 << 60})
     ),
     lambda m: evaluator(m, types.MappingProxyType(TRUTH1)).evaluate(RUN1),
     lambda m: m.RelevanceEvaluator(TRUTH1, {"map", "P_5"}, relevance_level=np.int64(1)).evaluate(RUN1),
@@ -202,7 +201,7 @@ def test_pytrec_eval_parsing():
 def test_pytrec_eval_dropin_survives_input_that_breaks_library():
     with pytest.raises(fn.InvalidInputError, match="`k` of P must be 1 or more"):
         ours.RelevanceEvaluator(QRELS, {"P_0"})
-    with pytest.raises(fn.InvalidTypeError, match="scores must be Python's floats or whole numbers within float64"):
+    with pytest.raises(fn.InvalidTypeError, match="`run` must give numbers that fit int64 or float64"):
         ours.RelevanceEvaluator(QRELS, {"map"}).evaluate({"q1": {"d1": 10**400}})
     with pytest.raises(fn.InvalidInputError, match=r"`scores` must not be NaN, but scores\[d2\] \(query q1\) is nan"):
         ours.RelevanceEvaluator(QRELS, {"map"}).evaluate({"q1": {"d1": 1.0, "d2": math.nan}})

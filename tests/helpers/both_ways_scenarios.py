@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import fastndcg as fn
-from fastndcg.compat.dict_qrels import DictQrels
+from fastndcg.compat import common
 from fastndcg.engine import run as engine
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import CHOICES as FUSION_CHOICES
@@ -149,7 +149,7 @@ def read(rng):
             q: {d: s for p, d, s in zip(queries, documents, scores.tolist(), strict=True) if p == q} for q in queries
         }
         fn.evaluate(judged, run_dict, "ndcg,ap")
-        DictQrels(judged).judged(run_dict).with_tie_keys()
+        common.judge(fn.Qrels.from_dict(judged), fn.Run.from_dict(run_dict), run_dict).with_tie_keys()
         numbers = rng.permutation(200)
         fn.evaluate(fn.Qrels(numbers // 20, numbers, labels), fn.Run(numbers // 20, numbers, scores), "ndcg")
     some = np.isin(queries, ["q1", "q4", "q6"])  # so that judgments of the others are left out

@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from fastndcg.choices import RanxQrelsKind, RanxRunKind
-from fastndcg.compat.common import list_rows
-from fastndcg.compat.dict_qrels import DictQrels, Judged
+from fastndcg.compat.common import JudgedRun, judge, list_rows, read_table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports.files import write_whole
 from fastndcg.inputs.formats import read_qrels, read_run, read_run_tag
@@ -298,7 +297,7 @@ class Qrels(Table):
 
     kind = int
     kinds = QRELS_KINDS
-    _prepared: DictQrels | None
+    _prepared: ReadQrels | None
 
     def __init__(self, qrels: dict[str, dict[str, int]] | None = None, name: str | None = None) -> None:
         super().__init__(qrels, name)
@@ -331,12 +330,12 @@ class Qrels(Table):
         file_kind = get_file_kind(path, kind, self.kinds)
         save_rows(self._list_numbers(), path, file_kind, ReadQrels)
 
-    def prepared(self) -> DictQrels:
+    def prepared(self) -> ReadQrels:
         """Return the judgments in the form that evaluations use. The result is cached."""
         rows = self._ready_rows()
         if self._prepared is None:
             try:
-                self._prepared = DictQrels(rows, is_own=not self._is_shared)
+                self._prepared = read_table(ReadQrels, rows)
             except InvalidInputError as error:
                 raise LabelsError(str(error)) from None
         return self._prepared
@@ -377,7 +376,7 @@ class Run(Table):
 
     kind = float
     kinds = RUN_KINDS
-    _judged: tuple[DictQrels, bool, Judged] | None  # the judgments, True if unjudged documents are marked, the result
+    _judged: tuple[ReadQrels, JudgedRun] | None  # the judgments, and the run joined with them
 
     def __init__(self, run: dict[str, dict[str, float]] | None = None, name: str | None = None) -> None:
         super().__init__(run, name)
@@ -408,14 +407,13 @@ class Run(Table):
         self.sort()
         save_rows(self._list_numbers(), path, file_kind, ReadRun, str(self.name))
 
-    def judged(self, qrels: Qrels, marks_unjudged: bool = False) -> Judged:
+    def judged(self, qrels: Qrels) -> JudgedRun:
         """Return the documents with their labels. The result is cached for the last judgments."""
         prepared = qrels.prepared()
         rows = self._ready_rows()
-        if self._judged is None or self._judged[0] is not prepared or self._judged[1] < marks_unjudged:
-            judged = prepared.judged(rows, marks_unjudged=marks_unjudged, allows_numpy=True)
-            self._judged = (prepared, marks_unjudged, judged)
-        return self._judged[2]
+        if self._judged is None or self._judged[0] is not prepared:
+            self._judged = (prepared, judge(prepared, read_table(ReadRun, rows), rows))
+        return self._judged[1]
 
     def _clear_caches(self) -> None:
         self._judged = None

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.compat.common import distinguish_unjudged, evaluate_judged
-from fastndcg.compat.dict_qrels import Judged
+from fastndcg.compat.common import JudgedRun, evaluate_judged
 from fastndcg.compat.ranx.data import MismatchError, Qrels, Run, StructureError, Table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, shorten, suggest_name
 from fastndcg.kernels.lookup import load_kernels
@@ -198,7 +197,7 @@ def _evaluate_tables(
             " Pass `make_comparable=True` to add empty results for queries missing from the run and remove those not "
             "appearing in qrels."
         )
-    judged = run_table.judged(qrels_table, distinguish_unjudged(metrics, CONVENTION))
+    judged = run_table.judged(qrels_table)
     judged_values = evaluate_judged(judged, metrics, CONVENTION, threads or None)
     queries = qrels_table.get_query_ids()
     if len(judged.queries) == len(queries):
@@ -256,7 +255,7 @@ def evaluate_arrays(qrels: Any, run: Any, metrics: list[Metric], threads: int = 
             "Pass an array for each query."
         )
     rankings = rank(truth, ranked)
-    judged = Judged([str(query) for query in range(n_queries)], None, rankings)
+    judged = JudgedRun([str(query) for query in range(n_queries)], rankings)
     return evaluate_judged(judged, metrics, ARRAY_CONVENTION, threads or None)
 
 

@@ -1,15 +1,12 @@
 """
-Python's documented C API for kernels: read dicts, lists, tuples, texts and numbers.
+Python's documented C API for kernels: read dicts, texts and numbers.
 
 Every function is defined here in Python. Kernels call functions of CPython's stable ABI in their place: see
 kernels/llvm/python_objects.py. No function reads a struct or assumes an address.
 
 An object is passed as its address, `id(object)`. The caller must hold the interpreter's lock and keep the object
-alive. No function runs Python code or raises, as long as these rules hold:
-
-* keys for `dict_get`, and texts for `hash_text` and `texts_equal`, are exactly of type str,
-* numbers for `to_float64` are floats, and those for `to_int64` are ints,
-* objects for `tuple_item` are tuples, and those for `list_item` are lists, and the index exists.
+alive. No function runs Python code or raises, as long as numbers for `to_float64` are floats, and those for `to_int64`
+are ints.
 """
 
 import ctypes
@@ -30,14 +27,6 @@ def dict_next(row, position):
     variables = [ctypes.c_ssize_t(int(position)), ctypes.c_ssize_t(), ctypes.c_ssize_t()]
     has_next = ctypes.pythonapi.PyDict_Next(ctypes.c_void_p(int(row)), *map(ctypes.byref, variables))
     return has_next, *(variable.value for variable in variables)
-
-
-@instruction
-def dict_get(row, key):
-    """Return the value of a key in a dict, 0 if it has none (PyDict_GetItemWithError)."""
-    function = ctypes.pythonapi.PyDict_GetItemWithError
-    function.restype = ctypes.c_ssize_t
-    return function(ctypes.c_void_p(int(row)), ctypes.c_void_p(int(key)))
 
 
 @instruction
@@ -75,49 +64,6 @@ def to_utf8(text):
         return function(ctypes.c_void_p(int(text)), ctypes.byref(size)), size.value
     except UnicodeEncodeError:
         return 0, 0
-
-
-@instruction
-def hash_text(text):
-    """Return the hash of a text (PyObject_Hash)."""
-    return hash(object_at(text))
-
-
-@instruction
-def texts_equal(text, other):
-    """Return True if two texts are equal (PyUnicode_Compare)."""
-    return object_at(text) == object_at(other)
-
-
-@instruction
-def list_item(items, index):
-    """Return the item of a list at an index (PyList_GetItem)."""
-    return id(object_at(items)[index])
-
-
-@instruction
-def list_append(items, thing):
-    """Append an object to a list, and return False if memory is short (PyList_Append)."""
-    object_at(items).append(object_at(thing))
-    return True
-
-
-@instruction
-def list_size(items):
-    """Return the number of items of a list (PyList_Size)."""
-    return len(object_at(items))
-
-
-@instruction
-def tuple_size(items):
-    """Return the number of items of a tuple (PyTuple_Size)."""
-    return len(object_at(items))
-
-
-@instruction
-def tuple_item(items, index):
-    """Return the item of a tuple at an index (PyTuple_GetItem)."""
-    return id(object_at(items)[index])
 
 
 @instruction

@@ -49,16 +49,6 @@ def dict_next(typing_context, row, position):
 
 
 @intrinsic
-def dict_get(typing_context, row, key):
-    """Return the value of a key in a dict, 0 if it has none (PyDict_GetItemWithError)."""
-
-    def build(context, builder, signature, arguments):
-        return _call_for_address(builder, "PyDict_GetItemWithError", arguments, {0, 1})
-
-    return INT64(INT64, INT64), build
-
-
-@intrinsic
 def exact_type(typing_context, thing):
     """Return the type of an object (PyObject_Type). The new reference is dropped: the object holds another."""
 
@@ -109,81 +99,6 @@ def to_utf8(typing_context, text):
         return context.make_tuple(builder, signature.return_type, [start, builder.load(variable)])
 
     return types.UniTuple(INT64, 2)(INT64), build
-
-
-@intrinsic
-def hash_text(typing_context, text):
-    """Return the hash of a text (PyObject_Hash)."""
-
-    def build(context, builder, signature, arguments):
-        return _call(builder, "PyObject_Hash", WORD, arguments, {0})
-
-    return INT64(INT64), build
-
-
-@intrinsic
-def texts_equal(typing_context, text, other):
-    """Return True if two texts are equal (PyUnicode_Compare)."""
-
-    def build(context, builder, signature, arguments):
-        order = _call(builder, "PyUnicode_Compare", INT, arguments, {0, 1})
-        return builder.icmp_signed("==", order, ir.Constant(INT, 0))
-
-    return types.boolean(INT64, INT64), build
-
-
-@intrinsic
-def list_size(typing_context, items):
-    """Return the number of items of a list (PyList_Size)."""
-
-    def build(context, builder, signature, arguments):
-        return _call(builder, "PyList_Size", WORD, arguments, {0})
-
-    return INT64(INT64), build
-
-
-@intrinsic
-def list_item(typing_context, items, index):
-    """Return the item of a list at an index (PyList_GetItem)."""
-
-    def build(context, builder, signature, arguments):
-        return _call_for_address(builder, "PyList_GetItem", arguments, {0})
-
-    return INT64(INT64, INT64), build
-
-
-@intrinsic
-def list_append(typing_context, items, thing):
-    """Append an object to a list, and return False if memory is short (PyList_Append)."""
-
-    def build(context, builder, signature, arguments):
-        status = _call(builder, "PyList_Append", INT, arguments, {0, 1})
-        has_failed = builder.icmp_signed("!=", status, ir.Constant(INT, 0))
-        with builder.if_then(has_failed, likely=False):
-            _call(builder, "PyErr_Clear", VOID, [], set())
-        return builder.not_(has_failed)
-
-    return types.boolean(INT64, INT64), build
-
-
-@intrinsic
-def tuple_size(typing_context, items):
-    """Return the number of items of a tuple (PyTuple_Size)."""
-
-    def build(context, builder, signature, arguments):
-        return _call(builder, "PyTuple_Size", WORD, arguments, {0})
-
-    return INT64(INT64), build
-
-
-@intrinsic
-def tuple_item(typing_context, items, index):
-    """Return the item of a tuple at an index (PyTuple_GetItem)."""
-
-    def build(context, builder, signature, arguments):
-        return _call_for_address(builder, "PyTuple_GetItem", arguments, {0})
-
-    return INT64(INT64, INT64), build
 
 
 @intrinsic
