@@ -22,8 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import compress, islice, pairwise
-from operator import itemgetter, ne
+from operator import itemgetter
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -303,7 +302,7 @@ def read_rows(rows: Any, kind: Any, converter: Any) -> Any:
     """
     query, document, number = kind._fields[:3]
     if is_frame(rows, number):
-        return group_columns(*(rows[name].tolist() for name in (query, document, number)))
+        return group_rows(zip(*(rows[name].tolist() for name in (query, document, number)), strict=True))
     if isinstance(rows, list) and set(map(type, rows)) == {kind}:
         return group_rows(rows if len(kind._fields) == 3 else map(itemgetter(0, 1, 2), rows))
     return converter(rows).as_dict_of_dict()
@@ -312,16 +311,6 @@ def read_rows(rows: Any, kind: Any, converter: Any) -> Any:
 def is_frame(rows: Any, number: str) -> bool:
     """Return True for a pandas DataFrame with columns of queries, documents and the column `number`."""
     return hasattr(rows, "itertuples") and {QUERY, DOCUMENT, number} <= set(rows.columns)
-
-
-def group_columns(queries: list[Any], documents: list[Any], numbers: list[Any]) -> Rows:
-    """Return columns as a dict of dicts. Consecutive rows of a query are added at once."""
-    rows: Rows = {}
-    changes = compress(range(1, len(queries)), map(ne, queries, islice(queries, 1, None)))
-    for first, stop in pairwise([0, *changes, len(queries)] if queries else []):
-        pairs = zip(documents[first:stop], numbers[first:stop], strict=True)
-        rows.setdefault(queries[first], {}).update(pairs)
-    return rows
 
 
 def group_rows(items: Iterable[tuple[Any, Any, Any]]) -> Rows:
