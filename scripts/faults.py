@@ -222,7 +222,7 @@ FAULTS = (
     Fault("Arrow: views of lists are not checked", "inputs/arrays.py",
           'check_column(column, f"`{name}`")\n    if', "if",
           "inputs/test_arrow_data.py::test_views_of_lists"),
-    Fault("damaged files: all are refused after the first ones", "inputs/arrow_files.py",
+    Fault("damaged files: all are refused after the first ones", "inputs/table_sources.py",
           "def open_dataset(name: str) -> Any:\n",
           "def open_dataset(name: str, calls=[]) -> Any:\n    calls.append(name)\n    if len(calls) > 2:\n"
           "        raise InvalidInputError('refused')\n",

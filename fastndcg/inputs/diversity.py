@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Self, TypeVar, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
@@ -23,6 +23,14 @@ from fastndcg.runtime.escapes import show_name
 Kind = TypeVar("Kind", bound=Table)
 
 IMPORTANCE = {"vital": 1.0, "okay": 0.5}  # of nuggets, as in TREC
+
+
+class Judgments(NamedTuple):
+    """The judgments of each row: row r owns ``offsets[r]`` up to ``offsets[r + 1]``. Its query numbers subtopics."""
+
+    offsets: Array
+    subtopics: Array
+    labels: Array
 
 
 class DiversityQrels(Qrels):
@@ -55,11 +63,12 @@ class DiversityQrels(Qrels):
     {'q1': {'S_recall@1': 0.5, 'S_recall@2': 1.0}}
     """
 
-    __slots__ = ("has_alternatives", "importance", "patterns", "subtopic_offsets", "subtopics")
+    __slots__ = ("has_alternatives", "importance", "judgments", "patterns", "subtopic_offsets", "subtopics")
     by_subtopic = True
     _list_trec = list_trec_diversity
     has_alternatives: bool  # True for groups of which one document is enough
     importance: Array  # of each query's subtopics, in the order of `subtopics`
+    judgments: Judgments
     patterns: Patterns
     subtopics: IdColumn  # their ids, query after query: query q owns subtopic_offsets[q] up to subtopic_offsets[q + 1]
     subtopic_offsets: Array
@@ -84,25 +93,7 @@ class DiversityQrels(Qrels):
 
     @classmethod
     def of_judgments(cls, rows: Rows, subtopics: IdColumn, source: Source, importance: Array | None = None) -> Self:
-        """
-        Build judgments from rows that were grouped by query, and the subtopic of each row.
-
-        Parameters
-        ----------
-        rows : Rows
-            Ids of queries and documents, and labels.
-        subtopics : IdColumn
-            The subtopic of each row.
-        source : Source
-            The place of the rows for error messages.
-        importance : (n_rows,) float64 array, optional
-            The importance of each row's subtopic. By default 1.
-
-        Returns
-        -------
-        DiversityQrels
-            The judgments, with one row a query and document.
-        """
+        """Build judgments from rows that were grouped by query, with the subtopic, and its importance, of each row."""
         table = cls.__new__(cls)
         table._collapse(rows, subtopics, source, importance)
         return table
@@ -161,23 +152,7 @@ class DiversityQrels(Qrels):
 
     @classmethod
     def of_frame(cls, frame: Frame, threads: int | None = None, source: Source | None = None) -> Self:
-        """
-        Build judgments from the columns of a frame, or of a file.
-
-        Parameters
-        ----------
-        frame : Frame
-            Has columns of queries, subtopics, documents and labels.
-        threads : int, optional
-            Not used: one thread reads the frame.
-        source : Source, optional
-            The place of the rows for error messages. By default, rows of the qrels.
-
-        Returns
-        -------
-        DiversityQrels
-            The judgments, with one row a query and document.
-        """
+        """Build judgments from the columns of a frame, or of a file. One thread reads them, whatever `threads` is."""
         del threads
         queries = frame.read_ids("query")
         documents = frame.read_ids("document")
@@ -217,7 +192,7 @@ class DiversityQrels(Qrels):
         _check_labels(labels, rows, source)
         queries = rows.groups.number_rows()
         documents = rows.documents.factorize()[0]
-        topics = subtopics.factorize()[0]
+        topics, topic_firsts = subtopics.factorize()
         order = np.lexsort((topics, documents, queries))
         starts = _find_changes(queries[order], documents[order])
         _refuse_repeats(order[~_find_changes(queries[order], documents[order], topics[order])], rows, subtopics, source)
@@ -230,50 +205,29 @@ class DiversityQrels(Qrels):
         owners = np.empty(len(firsts), "i8")
         owners[by_id] = np.arange(len(firsts))
         owner = owners[np.cumsum(starts) - 1]
-        within = _number_in_queries(queries, topics)
+        pairs, numbers = np.unique(queries * (len(topic_firsts) + 1) + topics, return_inverse=True)
+        subtopic_offsets = np.searchsorted(pairs // (len(topic_firsts) + 1), np.arange(len(rows.queries) + 1))
+        within = numbers - subtopic_offsets[queries]
         entries = np.lexsort((within[order], owner))
         order = order[entries]
         codes, patterns = encode(owner[entries], within[order], labels[order], len(firsts))
-        put(self, patterns=patterns)
-        self._name_subtopics(queries, topics, subtopics, len(rows.queries))
-        self._weigh_subtopics(queries, within, importance, subtopics, source)
+        put(
+            self, patterns=patterns, has_alternatives=False, subtopic_offsets=read_only(subtopic_offsets),
+            subtopics=subtopics.take(topic_firsts[pairs % (len(topic_firsts) + 1)]),
+            importance=_weigh_subtopics(numbers, len(pairs), importance, subtopics, source),
+            judgments=Judgments(
+                read_only(np.searchsorted(owner[entries], np.arange(len(firsts) + 1))), read_only(within[order]),
+                read_only(labels[order].astype("f8")),
+            ),
+        )  # fmt: skip
         if (labels < 0).any():
             row = int(np.argmax(labels < 0))
             name = rows.documents.name(row)
             self.patterns.negative = f"that of document {show_name(name)} ({source.place(row)}) is {labels[row]!s}"
 
         firsts = firsts[by_id]
-        numbers = source.numbers[firsts] if source.numbers is not None else firsts + source.number(0)
         groups = Groups(offsets, None, offsets[:-1])
-        collapsed = Rows(rows.queries, groups, rows.documents.take(firsts), codes)
-        self._fill(collapsed, source._replace(numbers=numbers))
-
-    def _name_subtopics(self, queries: Array, topics: Array, subtopics: IdColumn, n_queries: int) -> None:
-        """Set the ids of each query's subtopics, in the order of their numbers in the patterns."""
-        names = subtopics.take(subtopics.factorize()[1])
-        pairs = np.unique(queries * len(names) + topics)
-        put(
-            self,
-            subtopics=names.take(pairs % len(names)) if len(names) else names,
-            subtopic_offsets=read_only(np.searchsorted(pairs // max(len(names), 1), np.arange(n_queries + 1))),
-        )
-
-    def _weigh_subtopics(
-        self, queries: Array, places: Array, importance: Array | None, subtopics: IdColumn, source: Source
-    ) -> None:
-        """Set the importance of each query's subtopics. `places` are those of each row's subtopic in its query."""
-        weights = np.ones(len(self.subtopics))
-        if importance is not None:
-            numbers = self.subtopic_offsets[queries] + places
-            weights[numbers] = importance
-            differs = np.flatnonzero(weights[numbers] != importance)
-            if len(differs):
-                row = int(differs[0])
-                raise InvalidInputError(
-                    f"{source.place(row)}: a subtopic must have one importance in a query, but that of "
-                    f"{show_name(subtopics.name(row))} is {importance[row]:g} and {weights[numbers[row]]:g}. Keep one"
-                )
-        put(self, importance=read_only(weights), has_alternatives=False)
+        self._fill(Rows(rows.queries, groups, rows.documents.take(firsts), codes), source.select(firsts))
 
     def iterate_dicts(self) -> Iterator[tuple[Any, dict[Any, Any]]]:
         """
@@ -284,53 +238,24 @@ class DiversityQrels(Qrels):
         query : int or str
             The query's id.
         rows : dict of dict
-            The labels by document and subtopic. A document that is not relevant has one label.
+            The labels by document and subtopic.
         """
-        documents = self.documents.names().tolist()
-        subtopics = self.subtopics.names().tolist()
-        starts = self.subtopic_offsets.tolist()
-        bounds = self.patterns.offsets.tolist()
-        numbers = self.patterns.subtopics.tolist()
-        labels = self.patterns.labels.tolist()
-        codes = self.values.tolist()
-        for place, query in enumerate(self.queries.names().tolist()):
-            rows: dict[Any, dict[Any, Any]] = {}
-            unnamed = dict.fromkeys(subtopics[starts[place] : starts[place + 1]])
-            for row in range(*self.offsets[place : place + 2].tolist()):
-                code = codes[row]
-                pattern = range(*bounds[int(code) : int(code) + 2]) if code > 0 else ()
-                rows[documents[row]] = {subtopics[starts[place] + numbers[entry]]: labels[entry] for entry in pattern}
-                if code <= 0:
-                    rows[documents[row]] = {subtopics[starts[place]]: code}
-                for subtopic in rows[documents[row]]:
-                    unnamed.pop(subtopic, None)
-            for subtopic in unnamed:  # without a relevant document: nugget_recall counts it
-                first = next(iter(rows.values()))
-                first[subtopic] = min(max(first.values()), 0)  # the highest label of the document stays
-            yield query, rows
+        rows: dict[Any, dict[Any, Any]] = {}
+        columns = [self._export_columns()[role].tolist() for role in ("query", "subtopic", "document", "label")]
+        for query, subtopic, document, label in zip(*columns, strict=True):
+            rows.setdefault(query, {}).setdefault(document, {})[subtopic] = label
+        yield from rows.items()
 
     def _export_columns(self) -> dict[str, Array]:
-        rows = [
-            (query, subtopic, document, label)
-            for query, documents in self.iterate_dicts()
-            for document, labels in documents.items()
-            for subtopic, label in labels.items()
-        ]
-        columns = list(zip(*rows, strict=True)) or [()] * 4
-        kinds = (self.queries, self.subtopics, self.documents)
-        arrays = [
-            np.array(column, dtype=kind.names().dtype if len(kind) else object)
-            for column, kind in zip(columns, kinds, strict=False)
-        ]
-        named = dict(
-            zip(("query", "subtopic", "document", "label"), [*arrays, np.array(columns[3], "f8")], strict=True)
-        )
-        if self.has_importance:
-            owners = np.repeat(np.arange(len(self.queries)), np.diff(self.subtopic_offsets))
-            pairs = zip(self.queries.take(owners).names().tolist(), self.subtopics.names().tolist(), strict=True)
-            weights = dict(zip(pairs, self.importance.tolist(), strict=True))
-            named["importance"] = np.array([weights[row[0], row[1]] for row in rows])
-        return named
+        judgments = self.judgments
+        rows = np.repeat(np.arange(len(self)), np.diff(judgments.offsets))
+        queries = np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))[rows]
+        subtopics = self.subtopic_offsets[queries] + judgments.subtopics
+        columns = {
+            "query": self.queries.take(queries).names(), "subtopic": self.subtopics.take(subtopics).names(),
+            "document": self.documents.take(rows).names(), "label": judgments.labels,
+        }  # fmt: skip
+        return columns | ({"importance": self.importance[subtopics]} if self.has_importance else {})
 
     @property
     def has_importance(self) -> bool:
@@ -340,9 +265,12 @@ class DiversityQrels(Qrels):
     def _take(self, queries: Array, rows: Array, offsets: Array) -> Self:
         table = super()._take(queries, rows, offsets)
         ends, places = join_segments(self.subtopic_offsets[queries], np.diff(self.subtopic_offsets)[queries])
+        own = self.judgments
+        entry_ends, entries = join_segments(own.offsets[rows], np.diff(own.offsets)[rows])
         put(
             table, patterns=self.patterns, subtopics=self.subtopics.take(places), subtopic_offsets=read_only(ends),
             importance=read_only(self.importance[places]), has_alternatives=self.has_alternatives,
+            judgments=Judgments(read_only(entry_ends), own.subtopics[entries], own.labels[entries]),
         )  # fmt: skip
         return table
 
@@ -366,20 +294,15 @@ def is_nested(rows: Mapping[Any, Any]) -> bool:
     return False
 
 
-def _check_rows(rows: dict[Any, Any]) -> dict[Any, Any]:
-    """Raise for rows that are no dicts."""
+def _list_labels(rows: dict[Any, Any]) -> list[tuple[Any, Any, Any, Any]]:
+    """Return (query, subtopic, document, label) of {query: {document: {subtopic: label}}}."""
+    flat = []
     for query, row in rows.items():
         if not isinstance(row, Mapping):
             raise InvalidTypeError(
                 f"`qrels` must map queries to dicts, but {shorten(query)} maps to {shorten(row)}. Give a dict"
             )
-    return rows
-
-
-def _list_labels(rows: dict[Any, Any]) -> list[tuple[Any, Any, Any, Any]]:
-    """Return (query, subtopic, document, label) of {query: {document: {subtopic: label}}}."""
-    flat = []
-    for query, documents in plain_rows(_check_rows(rows), "qrels").items():
+    for query, documents in plain_rows(rows, "qrels").items():
         for document, labels in snapshot(documents, "qrels").items():
             if not isinstance(labels, Mapping) or not labels:
                 raise InvalidInputError(
@@ -459,7 +382,18 @@ def _find_changes(*columns: Array) -> Array:
     return np.asarray(np.any([np.diff(column, prepend=-1) != 0 for column in columns], axis=0))
 
 
-def _number_in_queries(queries: Array, topics: Array) -> Array:
-    """Number the subtopics of each query from 0."""
-    distinct, numbers = np.unique(queries * (topics.max(initial=0) + 1) + topics, return_inverse=True)
-    return np.asarray(numbers - np.searchsorted(distinct, queries * (topics.max(initial=0) + 1)))
+def _weigh_subtopics(
+    numbers: Array, n_subtopics: int, importance: Array | None, subtopics: IdColumn, source: Source
+) -> Array:
+    """Return the importance of each query's subtopics. Row r is of subtopic ``numbers[r]`` of all queries."""
+    weights = np.ones(n_subtopics)
+    if importance is not None:
+        weights[numbers] = importance
+        differs = np.flatnonzero(weights[numbers] != importance)
+        if len(differs):
+            row = int(differs[0])
+            raise InvalidInputError(
+                f"{source.place(row)}: a subtopic must have one importance in a query, but that of "
+                f"{show_name(subtopics.name(row))} is {importance[row]:g} and {weights[numbers[row]]:g}. Keep one"
+            )
+    return read_only(weights)

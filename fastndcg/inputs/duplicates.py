@@ -8,7 +8,8 @@ reader and no metric has a case for duplicates or chunks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn
 
@@ -20,10 +21,10 @@ from fastndcg.inputs.frames import Frame, is_frame
 from fastndcg.inputs.ids import Groups, IdColumn
 from fastndcg.inputs.join import refuse_nan_scores, tie_keys
 from fastndcg.inputs.messages import are_columns
-from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run
+from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run, Table
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
-from fastndcg.rankings.validation import Array, count_before, put, read_only
+from fastndcg.rankings.validation import Array, put, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.foreign_arrays import Picklable
 
@@ -101,20 +102,22 @@ class Duplicates(Picklable):
             return run
         rows = _Rows(run, convention, None if self.choice == "sum" else keys)  # sums have no order of chunks
         n_repeated = len(run) - rows.n_documents
+        note = self.note(n_repeated)
+        all_rows = np.arange(len(run))
         if self.choice == "counted":
-            counted = rows.replace(run.values, self.note(n_repeated))
+            counted = rows.take(all_rows, run.values, note)
             put(counted, is_counted=True)
             return counted
         if self.choice == "sum":
-            return rows.take(rows.find_kept(np.arange(len(run))), rows.add_scores(), self.note(n_repeated))
-        kept, values = rows.find_kept(np.arange(len(run))), run.values
-        if self.choice == "first":
-            kept, values = rows.find_first(self.ranks)
+            return rows.take(rows.find_kept(all_rows), rows.add_scores(), note)
+        kept, values = rows.find_first(self.ranks) if self.choice == "first" else (rows.find_kept(all_rows), run.values)
         if self.ranks == "closed":
-            return rows.take(kept, values, self.note(n_repeated))
+            return rows.take(kept, values, note)
         is_empty = np.ones(len(run), bool)
         is_empty[kept] = False
-        return rows.replace(values, self.note(n_repeated), read_only(is_empty))
+        emptied = rows.take(all_rows, values, note)
+        put(emptied, is_empty=read_only(is_empty))
+        return emptied
 
     def note(self, n_repeated: int) -> str:
         """Return the note that counts the rows of documents that their query has again."""
@@ -172,8 +175,7 @@ class _Rows:
 
     def find_kept(self, places: Array) -> Array:
         """Return the row of each document with the highest score, of equal ones the lowest place."""
-        order = np.lexsort((places, -self.levels, self.documents))
-        return np.sort(order[np.diff(self.documents[order], prepend=-1) != 0])
+        return _find_best(self.documents, self.levels, places)
 
     def find_first(self, ranks: str) -> tuple[Array, Array]:
         """Return the row of each document that ranks first, and all scores, by which its other rows rank below it."""
@@ -260,24 +262,19 @@ class _Rows:
         )
 
     def take(self, rows: Array, values: Array, note: str) -> RepeatedRun:
-        """Return a run of some rows."""
+        """Return a run of some rows, in their order, given the values of all."""
         run = self.run
-        is_kept = np.zeros(len(run), bool)
-        is_kept[rows] = True
-        groups = Groups(count_before(is_kept)[run.offsets], None, run.offsets[:-1])
+        groups = Groups(np.searchsorted(rows, run.offsets), None, run.offsets[:-1])
         source = run.source.select(run.input_row(rows))._replace(notes=(*run.source.notes, note))
-        new = RepeatedRun.of(Rows(run.queries, groups, run.documents.take(rows), values[rows]), source)
+        new = RepeatedRun.of(Rows(run.queries, groups, run.documents.take(rows), read_only(values[rows])), source)
         put(new, keys=None if self.keys is None else self.keys[rows])
         return new
 
-    def replace(self, values: Array, note: str, is_empty: Array | None = None) -> RepeatedRun:
-        """Return a run of all rows, of which some are empty places."""
-        run = self.run
-        source = run.source.select(run.input_row(np.arange(len(run))))
-        rows = Rows(run.queries, Groups(run.offsets, None, run.offsets[:-1]), run.documents, read_only(values))
-        new = RepeatedRun.of(rows, source._replace(notes=(*source.notes, note)))
-        put(new, is_empty=is_empty, keys=self.keys)
-        return new
+
+def _find_best(documents: Array, values: Array, places: Array) -> Array:
+    """Return the row of each document with the highest value, of equal ones the lowest place, in rising order."""
+    order = np.lexsort((places, -values, documents))
+    return np.sort(order[np.diff(documents[order], prepend=-1) != 0])
 
 
 def _find_highest(groups: Array, values: Array) -> Array:
@@ -301,15 +298,10 @@ FORM = (
     "a dict or Series of chunk to document, a frame with columns of both, the name of a column of the run, a function "
     "of a chunk's id, or a rule such as 'before #' or 'before last _'"
 )
+ID = str | int | np.integer
 BEFORE = "before "
 LAST = "last "
 CHUNKS = ("chunk_id", "chunk", "passage_id", "passage", "node_id", "pid")  # columns of `parents`, if it is a frame
-
-
-class _Column(NamedTuple):
-    """The name of the run's column of documents."""
-
-    name: str
 
 
 class Parents(Picklable):
@@ -318,23 +310,46 @@ class Parents(Picklable):
 
     Parameters
     ----------
-    find : callable
-        Takes a list of ids, and returns the document of each chunk, None for the id of a document.
+    find : callable, optional
+        Takes an id, and returns the document of a chunk, None for the id of a document. None if only the column of the
+        run has the documents.
     column : str, optional
         The column of the run that has the documents.
+    documents : set, optional
+        All documents, if only these and chunks may be in the run.
     """
 
-    __slots__ = ("_find", "column")
+    __slots__ = ("_documents", "_find", "column")
 
-    def __init__(self, find: Any, column: str | None = None) -> None:
+    def __init__(
+        self, find: Callable[[Any], Any] | None, column: str | None = None, documents: Set[Any] | None = None
+    ) -> None:
         self._find = find
         self.column = column
+        self._documents = documents
+
+    @classmethod
+    def of_pairs(cls, chunks: Iterable[Any], documents: Iterable[Any], column: str | None = None) -> Parents:
+        """Take chunks and their documents. A chunk may stand twice, but only with one document."""
+        by_chunk: dict[Any, Any] = {}
+        for chunk, document in zip(chunks, documents, strict=True):
+            if document is None or document != document or not isinstance(document, ID):
+                raise InvalidTypeError(
+                    f"`parents` must give a text or a whole number as document, but that of {shorten(chunk)} is "
+                    f"{shorten(document)}. Leave it out, or name its document"
+                )
+            if by_chunk.setdefault(chunk, document) != document:
+                raise InvalidInputError(
+                    f"`parents` must give one document to a chunk, but {shorten(chunk)} has {shorten(by_chunk[chunk])} "
+                    f"and {shorten(document)}. Count it for one of them"
+                )
+        return cls(by_chunk.get, column, set(by_chunk.values()))
 
     def read_column(self, predictions: Any, columns: Any) -> Parents:
         """Return the parents in a column of a frame of predictions, if that is what these are."""
-        if not isinstance(self._find, _Column):
+        name = self.column
+        if self._find is not None or name is None:
             return self
-        name = self._find.name
         if not (is_frame(predictions) or (isinstance(predictions, Mapping) and are_columns(predictions))):
             raise InvalidTypeError(
                 f"`parents` can only be the name of a column, {shorten(name)}, where `predictions` is a frame. Give "
@@ -354,7 +369,7 @@ class Parents(Picklable):
                 f"{type(predictions).__name__} is empty after {max(len(chunks), len(parents))} rows. Read it first, "
                 "such as by reader.read_all()"
             )
-        return Parents(_Table(_pair(chunks.names().tolist(), parents.names().tolist())), name)
+        return Parents.of_pairs(chunks.names().tolist(), parents.names().tolist(), name)
 
     def map_run(self, run: Run) -> tuple[RepeatedRun, int, int]:
         """
@@ -362,29 +377,21 @@ class Parents(Picklable):
 
         A chunk or document that several queries retrieve counts in each.
         """
-        chunks, codes = _list_ids(run.documents)
-        parents = self._find(chunks)
-        documents = [chunk if parent is None else parent for chunk, parent in zip(chunks, parents, strict=True)]
-        known = {parent for parent in parents if parent is not None}
-        for place, (chunk, parent) in enumerate(zip(chunks, parents, strict=True)):
-            row = int(np.argmax(codes == place)) if parent is None or (chunk in known and chunk != parent) else -1
-            if parent is None and isinstance(self._find, _Table) and chunk not in self._find.documents:
+        mapped = self._map(run)
+        known = set(mapped.parents)
+        for place, (chunk, parent) in enumerate(zip(mapped.ids, mapped.parents, strict=True)):
+            if parent is None and self._documents is not None and chunk not in self._documents:
+                row = run.describe(int(np.argmax(mapped.codes == place)))
+                raise InvalidInputError(f"`parents` must have each chunk of the run, but lacks that of {row}. Add it")
+            if parent is not None and chunk in known and chunk != parent:
+                row = run.describe(int(np.argmax(mapped.codes == place)))
                 raise InvalidInputError(
-                    f"`parents` must have each chunk of the run, but lacks that of {run.describe(row)}. Add it"
+                    f"`parents` must tell chunks from documents, but {row} is a chunk of {shorten(parent)} and the "
+                    "document of others. Give them different ids"
                 )
-            if parent is not None and row >= 0:
-                raise InvalidInputError(
-                    f"`parents` must tell chunks from documents, but {run.describe(row)} is a chunk of "
-                    f"{shorten(parent)} and the document of others. Give them different ids"
-                )
-        numbers = {document: number for number, document in enumerate(dict.fromkeys(documents))}
-        own = np.array([numbers[document] for document in documents], "i8")[codes]
-        queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
-        n_documents = len(np.unique(queries * len(numbers) + own))
-        column = _make_column(documents).take(codes)
-        rows = Rows(run.queries, Groups(run.offsets, None, run.offsets[:-1]), column, run.values)
-        mapped = RepeatedRun.of(rows, run.source.select(run.input_row(np.arange(len(run)))))
-        return mapped, len(run), n_documents
+        rows = Rows(run.queries, Groups(run.offsets, None, run.offsets[:-1]), mapped.documents, run.values)
+        new = RepeatedRun.of(rows, run.source.select(run.input_row(np.arange(len(run)))))
+        return new, len(run), len(np.unique(mapped.pairs))
 
     def map_qrels(self, qrels: Qrels, run: Run) -> Qrels:
         """
@@ -392,15 +399,12 @@ class Parents(Picklable):
 
         `run` has the documents of the run, to which judgments by document refer.
         """
-        ids, codes = _list_ids(qrels.documents)
-        parents = self._find(ids)
-        if all(parent is None or parent == own for own, parent in zip(ids, parents, strict=True)):
+        mapped = self._map(qrels)
+        moved = [own for own, parent in zip(mapped.ids, mapped.parents, strict=True) if parent not in (None, own)]
+        if not moved:
             return qrels
         retrieved = set(_list_ids(run.documents)[0])
-        wrong = next(
-            (own for own, parent in zip(ids, parents, strict=True) if parent not in (None, own) and own in retrieved),
-            None,
-        )
+        wrong = next((own for own in moved if own in retrieved), None)
         if wrong is not None:
             raise InvalidInputError(
                 f"`parents` must give None, or the id itself, for the id of a document, but takes {shorten(wrong)}, "
@@ -411,74 +415,59 @@ class Parents(Picklable):
                 "`truth` must judge documents, not chunks, where judgments are by subtopic and `parents` is given. "
                 "Give groups of chunks as evidence instead, without `parents`"
             )
-        documents = [own if parent is None else parent for own, parent in zip(ids, parents, strict=True)]
-        names = {document: number for number, document in enumerate(dict.fromkeys(documents))}
-        codes = np.array([names[document] for document in documents], "i8")[codes]
-        queries = np.repeat(np.arange(len(qrels.queries)), np.diff(qrels.offsets))
-        pairs = queries * len(names) + codes
-        order = np.lexsort((np.arange(len(pairs)), -qrels.values, pairs))
-        is_kept = np.zeros(len(pairs), bool)
-        is_kept[order[np.diff(pairs[order], prepend=-1) != 0]] = True
-        kept = np.flatnonzero(is_kept)
-        groups = Groups(count_before(is_kept)[qrels.offsets], None, qrels.offsets[:-1])
-        rows = Rows(qrels.queries, groups, _make_column(list(names)).take(codes[kept]), qrels.values[kept])
+        kept = _find_best(mapped.pairs, qrels.values, np.arange(len(qrels)))
+        groups = Groups(np.searchsorted(kept, qrels.offsets), None, qrels.offsets[:-1])
+        rows = Rows(qrels.queries, groups, mapped.documents.take(kept), qrels.values[kept])
         return Qrels.of(rows, qrels.source.select(qrels.input_row(kept)))
 
+    def _map(self, table: Table) -> _Mapped:
+        """Find the document of each row of a table."""
+        ids, codes = _list_ids(table.documents)
+        parents = list(map(self._find_one, ids))
+        names = [own if parent is None else parent for own, parent in zip(ids, parents, strict=True)]
+        documents = IdColumn.of(names, "documents that `parents` gives").take(codes)
+        own, firsts = documents.factorize()
+        queries = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
+        return _Mapped(ids, codes, parents, documents, queries * len(firsts) + own)
 
-class _Table(Picklable):
-    """A table of chunk to document. Other ids are those of documents."""
-
-    __slots__ = ("_by_chunk", "documents")
-
-    def __init__(self, by_chunk: dict[Any, Any]) -> None:
-        self._by_chunk = by_chunk
-        self.documents = set(by_chunk.values())
-
-    def __call__(self, ids: list[Any]) -> list[Any]:
-        return list(map(self._by_chunk.get, ids))
-
-
-class _Rule(NamedTuple):
-    """The text before the first or the last separator. Ids without one are those of documents."""
-
-    separator: str
-    is_last: bool
-
-    def __call__(self, ids: list[Any]) -> list[Any]:
-        wrong = next((own for own in ids if not isinstance(own, str)), None)
-        if wrong is not None:
+    def _find_one(self, own: Any) -> Any:
+        """Return the document of an id, or None."""
+        try:
+            parent = None if self._find is None else self._find(own)
+        except InvalidInputError:  # of a rule
+            raise
+        except Exception as error:
             raise InvalidInputError(
-                f"`parents` must be a table or a function where ids are whole numbers, such as {wrong}, not a rule of "
-                "texts. Give a dict"
-            )
-        split = str.rpartition if self.is_last else str.partition
-        return [split(own, self.separator)[0] if self.separator in own else None for own in ids]
-
-
-class _Function(NamedTuple):
-    """A function of one id."""
-
-    function: Callable[[Any], Any]
-
-    def __call__(self, ids: list[Any]) -> list[Any]:
-        parents = []
-        for own in ids:
-            try:
-                parents.append(self.function(own))
-            except Exception as error:
-                raise InvalidInputError(
-                    f"`parents` must return the document of each chunk, but fails for {shorten(own)}: "
-                    f"{type(error).__name__}: {show_name(error)}. Return None for the id of a document"
-                ) from error
-        wrong = next(
-            (place for place, own in enumerate(parents) if own is not None and not isinstance(own, str | int)), None
-        )
-        if wrong is not None:
+                f"`parents` must return the document of each chunk, but fails for {shorten(own)}: "
+                f"{type(error).__name__}: {show_name(error)}. Return None for the id of a document"
+            ) from error
+        if parent is not None and not isinstance(parent, ID):
             raise InvalidTypeError(
                 f"`parents` must return the id of a document, a text or a whole number, or None, but returns "
-                f"{shorten(parents[wrong])} for {shorten(ids[wrong])}"
+                f"{shorten(parent)} for {shorten(own)}"
             )
-        return parents
+        return parent
+
+
+class _Mapped(NamedTuple):
+    """The different ids of a table, the number of that of each row, and what becomes of ids and rows."""
+
+    ids: list[Any]
+    codes: Array
+    parents: list[Any]
+    documents: IdColumn
+    pairs: Array  # equal for rows of one document of a query
+
+
+def _split_before(separator: str, own: Any, *, is_last: bool) -> str | None:
+    """Return the text before the first or the last separator. Ids without one are those of documents."""
+    if not isinstance(own, str):
+        raise InvalidInputError(
+            f"`parents` must be a table or a function where ids are whole numbers, such as {own}, not a rule of texts. "
+            "Give a dict"
+        )
+    split = str.rpartition if is_last else str.partition
+    return split(own, separator)[0] if separator in own else None
 
 
 def make_parents(parents: Any) -> Parents | None:
@@ -487,20 +476,20 @@ def make_parents(parents: Any) -> Parents | None:
         return parents
     if isinstance(parents, str):
         if not parents.startswith(BEFORE):
-            return Parents(_Column(parents))
+            return Parents(None, parents)
         is_last = parents.startswith(BEFORE + LAST)
         separator = parents.removeprefix(BEFORE).removeprefix(LAST if is_last else "")
         if not separator:
             raise InvalidInputError(
                 f"`parents` must name what ends a document's id, not {shorten(parents)}. Say 'before #'"
             )
-        return Parents(_Rule(separator, is_last))
+        return Parents(functools.partial(_split_before, separator, is_last=is_last))
     if callable(parents) and not isinstance(parents, Mapping):
-        return Parents(_Function(parents))
+        return Parents(parents)
     if isinstance(parents, Mapping) and not any(isinstance(value, list) for value in parents.values()):
-        return Parents(_Table(_pair(list(parents), list(parents.values()))))
+        return Parents.of_pairs(list(parents), list(parents.values()))
     if hasattr(parents, "index") and hasattr(parents, "to_dict") and getattr(parents, "ndim", 0) == 1:
-        return Parents(_Table(_pair(parents.index.tolist(), parents.tolist())))
+        return Parents.of_pairs(parents.index.tolist(), parents.tolist())
     if is_frame(parents) or isinstance(parents, Mapping):
         names = Frame(parents, None, "parents").column_names
         chunks = [name for name in names if name.lower() in CHUNKS]
@@ -510,7 +499,7 @@ def make_parents(parents: Any) -> Parents | None:
             columns = [
                 Frame(parents, {"document": name}, "parents").read_ids("document") for name in (*chunks, document)
             ]
-            return Parents(_Table(_pair(*(column.names().tolist() for column in columns))))
+            return Parents.of_pairs(*(column.names().tolist() for column in columns))
         raise InvalidInputError(
             f"`parents` must have one column of chunks, named as one of {', '.join(CHUNKS)}, and one of their "
             f"documents, but has the columns {', '.join(map(repr, names))}. Give dict(zip(chunks, documents))"
@@ -518,28 +507,7 @@ def make_parents(parents: Any) -> Parents | None:
     raise InvalidTypeError(f"`parents` must be {FORM}, not {shorten(parents)}")
 
 
-def _pair(chunks: Iterable[Any], documents: Iterable[Any]) -> dict[Any, Any]:
-    """Return a dict of chunk to document. A chunk may stand twice, but only with one document."""
-    by_chunk: dict[Any, Any] = {}
-    for chunk, document in zip(chunks, documents, strict=True):
-        if document is None or document != document or not isinstance(document, str | int | np.integer):
-            raise InvalidTypeError(
-                f"`parents` must give a text or a whole number as document, but that of {shorten(chunk)} is "
-                f"{shorten(document)}. Leave it out, or name its document"
-            )
-        if by_chunk.setdefault(chunk, document) != document:
-            raise InvalidInputError(
-                f"`parents` must give one document to a chunk, but {shorten(chunk)} has {shorten(by_chunk[chunk])} and "
-                f"{shorten(document)}. Count it for one of them"
-            )
-    return by_chunk
-
-
 def _list_ids(column: IdColumn) -> tuple[list[Any], Array]:
     """Return the different ids of a column, and the number of that of each row."""
     codes, firsts = column.factorize()
     return column.take(firsts).names().tolist(), codes
-
-
-def _make_column(documents: list[Any]) -> IdColumn:
-    return IdColumn.of(documents, "documents that `parents` gives")

@@ -15,15 +15,22 @@ import numpy as np
 from fastndcg.choices import Format
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth, convert_ranks, make_layout
-from fastndcg.inputs.arrow_files import ARROW_MAGIC, PARQUET_MAGIC, read_arrow, read_parquet
 from fastndcg.inputs.columns import SWAPPED, ColumnNames
 from fastndcg.inputs.diversity import DiversityQrels
-from fastndcg.inputs.files import File, FilePath, check_path, is_address
+from fastndcg.inputs.files import File, FilePath, check_path, is_address, spell_path
 from fastndcg.inputs.ids import split_at_blanks
 from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.records import read_json
 from fastndcg.inputs.streams import FileRequest, StreamedTables
 from fastndcg.inputs.table import Qrels, Rows, Run, Table, describe_row
+from fastndcg.inputs.table_sources import (
+    ARROW_MAGIC,
+    PARQUET_MAGIC,
+    ArrowContent,
+    TableSource,
+    open_arrow,
+    open_parquet,
+)
 from fastndcg.inputs.text_lines import (
     NAME_THEM,
     NO_LIMIT,
@@ -246,6 +253,24 @@ def read_as(kind: type[Kind], path: FilePath, format: str | None, columns: Any, 
     return cast(Kind, table)
 
 
+def _read_parquet(file: File, request: FileRequest) -> Any:
+    return _read_tables(open_parquet(file), spell_path(file.path), request)
+
+
+def _read_arrow(file: File, request: FileRequest) -> Any:
+    """Read a file of Arrow or Feather. One that is refused is closed at once, not when its error is forgotten."""
+    content = ArrowContent(file)
+    try:
+        return _read_tables(open_arrow(content), file.name, request)
+    except BaseException:
+        content.close()
+        raise
+
+
+def _read_tables(tables: TableSource, name: str, request: FileRequest) -> Any:
+    return request.open(tables, name, name, Source(name, "row", columns=tables.names))
+
+
 def _read_trec(file: File, request: FileRequest) -> Any:
     rows, source = read_rows(file, TREC[request.kind.what], request.options.threads)
     return request.kind.of(rows, source, request.options.threads)
@@ -403,8 +428,8 @@ def _read_beside_sizes(file: File, threads: int | None) -> LabelsInFile:
 # with a bracket, and svmlight has a colon in its second field, which may be in a name of a column, too. A header shows
 # delimited fields, of which the number counts only then: three are MS MARCO's, and TREC is all that is left.
 FORMATS = (
-    FileFormat("parquet", read_parquet, PARQUET_MAGIC, has_columns=True),
-    FileFormat("arrow", read_arrow, ARROW_MAGIC, has_columns=True),
+    FileFormat("parquet", _read_parquet, PARQUET_MAGIC, has_columns=True),
+    FileFormat("arrow", _read_arrow, ARROW_MAGIC, has_columns=True),
     FileFormat("json", read_json, starts=(b"{", b"["), has_columns=True),
     FileFormat("svmlight", _read_labels, matches=is_svmlight),
     FileFormat("csv", read_delimited, matches=find_dialect, has_columns=True),

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.arrow_files import ARROW_MAGIC, PARQUET_MAGIC, open_dataset
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.dicts import snapshot
 from fastndcg.inputs.files import File, spell_path
@@ -19,7 +18,7 @@ from fastndcg.inputs.ids import IdColumn, concatenate_columns, group, make_compa
 from fastndcg.inputs.join import find_ids
 from fastndcg.inputs.messages import are_columns
 from fastndcg.inputs.records import parse_json
-from fastndcg.inputs.table_sources import convert_arrow_errors
+from fastndcg.inputs.table_sources import ARROW_MAGIC, PARQUET_MAGIC, convert_arrow_errors, open_dataset
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.imports import optional_import
 

@@ -68,10 +68,14 @@ def test_written_subtopics_are_read_back(name, tmp_path):
     assert before.values.tobytes() == after.values.tobytes()
 
 
-def test_subtopics_without_relevance_stay_judged():
-    qrels = fn.DiversityQrels.from_dict({"q": {"d1": {"a": 0, "b": 0}, "d2": {"a": 1}, "d3": {"b": -2}}})
-    assert qrels.to_dict() == {"q": {"d3": {"a": -2, "b": -2}, "d2": {"a": 1}, "d1": {"a": 0}}}
-    assert qrels.filter(["q"]).to_dict() == qrels.to_dict()
+def test_each_label_by_subtopic_is_written_as_it_was_given():
+    rows = {"q": {"d1": {"a": 0, "b": 0}, "d2": {"a": 1, "b": -1}, "d3": {"b": -2}}, "r": {"d1": {"b": 3}}}
+    qrels = fn.DiversityQrels.from_dict(rows)
+    assert qrels.to_dict() == rows
+    assert qrels.filter(["r"]).to_dict() == {"r": rows["r"]}
+    rows.pop("r")
+    qrels = qrels.filter(["q"])
+    assert qrels.to_dict() == rows
     assert qrels.filter(["other"]).to_dict() == {}
 
 
