@@ -531,7 +531,7 @@ def _convert_truth(truth: Qrels | Interactions, n_users: int) -> Interactions:
 
 def _join_sparse(truth: Qrels | Interactions, scores: Any, convention: Convention, options: Options) -> Joined:
     """Rank the items that a scipy.sparse matrix has scores of."""
-    rows = scores.tocsr().copy()
+    rows = scores.tocsr()
     rows.sum_duplicates()
     run = Run.of(_number_rows(rows.indices, as_offsets(rows.indptr, "indptr", len(rows.indices)), rows.data), SPARSE)
     if isinstance(truth, Interactions):

@@ -235,9 +235,8 @@ class Interactions(ReadOnly):
             If the index arrays do not fit the shape, or a label is not finite.
         """
         rows = checked_matrix(matrix).tocsr()
-        offsets = as_offsets(rows.indptr, "indptr", len(rows.indices))  # a copy: scipy does not check it
+        offsets = as_offsets(rows.indptr, "indptr", len(rows.indices))
         if not are_rising(as_items(rows.indices, "indices", 1), offsets, threads):
-            rows = type(rows)((rows.data, rows.indices, offsets), shape=rows.shape, copy=True)
             rows.sum_duplicates()  # as in scipy, labels of equal items of a user add up
             offsets = rows.indptr
         return cls(rows.indices, rows.data, offsets, n_items=rows.shape[1], threads=threads)
@@ -335,35 +334,23 @@ class Interactions(ReadOnly):
 
 def checked_matrix(matrix: Any) -> Any:
     """
-    Return a sparse matrix whose index arrays fit its shape, as a copy unless it is stored by rows.
+    Return a copy of a sparse matrix whose index arrays fit its shape.
 
     The machine code of scipy follows index arrays unchecked, and another thread may overwrite those of the caller.
     """
-    if getattr(matrix, "format", "") == "coo":
-        places = matrix.row.copy(), matrix.col.copy()
-        try:
-            return type(matrix)((matrix.data.copy(), places), shape=matrix.shape)
-        except ValueError as error:
-            raise InvalidInputError(f"indices of a sparse matrix must lie within its shape, but {error}") from None
-    if getattr(matrix, "format", "") not in ("csr", "csc", "bsr"):
+    if getattr(matrix, "format", "") not in ("coo", "csr", "csc", "bsr"):  # others have no index arrays
         return matrix
-    bounds = np.array(matrix.indptr)
-    indices = np.array(matrix.indices)
-    block = matrix.blocksize if matrix.format == "bsr" else (1, 1)
-    n_lines, n_places = (matrix.shape[0] // block[0], matrix.shape[1] // block[1])[
-        :: -1 if matrix.format == "csc" else 1
-    ]
-    n = int(bounds[-1]) if len(bounds) else -1
-    if len(bounds) != n_lines + 1 or bounds[0] != 0 or (bounds[1:] < bounds[:-1]).any():
-        problem = f"`indptr` must have {n_lines + 1} entries that start at 0 and do not decrease"
-    elif n > len(indices) or n > len(matrix.data):
-        problem = f"`indptr` must end at {min(len(indices), len(matrix.data))} or before, but ends at {n}"
-    elif n and not (indices[:n].min() >= 0 and indices[:n].max() < n_places):
-        problem = f"`indices` must be from 0 to {n_places - 1}, but go from {indices[:n].min()} to {indices[:n].max()}"
-    else:
-        is_by_row = matrix.format == "csr"
-        return matrix if is_by_row else type(matrix)((matrix.data.copy(), indices, bounds), shape=matrix.shape)
-    raise InvalidInputError(f"a sparse matrix must be valid, but this is not: {problem}. Build it from its entries")
+    try:
+        copied = matrix.copy()  # which checks the coordinates of coo, and the lengths of other arrays
+        if hasattr(copied, "check_format"):
+            if (np.diff(copied.indptr) < 0).any():
+                raise ValueError("index pointers must not decrease")
+            copied.check_format(full_check=True)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"a sparse matrix must be valid, but this is not: {error}. Build it from its entries"
+        ) from None
+    return copied
 
 
 def read_classes(labels: Any, scores: Any) -> Interactions | None:

@@ -202,7 +202,7 @@ def _encode_categories(categories: Any) -> Array | None:
             raise InvalidInputError("`categories` must be whole numbers of 0 or more, but some are not. Number them")
     else:
         is_sparse = hasattr(categories, "tocoo")
-        table = checked_matrix(categories).copy().tocoo() if is_sparse else as_numbers(categories, "categories").copy()
+        table = checked_matrix(categories).tocoo() if is_sparse else as_numbers(categories, "categories").copy()
         if table.ndim != 2:
             raise InvalidInputError(f"`categories` must have one row per item, but its shape is {table.shape}")
         values = table.data if is_sparse else table

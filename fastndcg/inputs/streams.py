@@ -444,11 +444,9 @@ class StreamedTables:
         self._has_documents = empty.has("document")
         optional = ["query"] * empty.has("query") + ["document"] * self._has_documents
         self._columns_to_read = list(dict.fromkeys(map(empty.column_name, ("label", "score", *optional))))
-        self._once: _OnePass | None = None
         if source.passes != "any":
-            self._once = _OnePass(source, self._columns_to_read, name)
-            self._once.buffer(self._memory // 4 // self._row_bytes)
-            first = self._once.first_table
+            most = self._memory // 4 // self._row_bytes
+            self._source, first = _keep_first_tables(source, self._columns_to_read, most, name)
             self._has_lists = first is not None and self._frame(first, 0).has_list_columns
 
     def under(self, convention: Convention) -> Self:
@@ -459,22 +457,22 @@ class StreamedTables:
 
     def in_order(self) -> Stream:
         """Stream rankings of whole queries. Raise NotSorted if queries are not in order, or rows come only once."""
-        if self._once is not None and not self._once.is_whole and not self._has_lists:
+        if self._source.passes != "any" and not self._has_lists:
             raise NotSorted
         queries = (ListCutter if self._has_lists else QueryCutter)(self._place, self._convention)
         most = self._most_rows(4)
         return Stream(
-            self._read_in_order(self._make_counter(), most),
+            self._read_in_order(most),
             lambda piece: queries.whole_queries(self._frame(*piece), piece[1]),
             queries.remaining,
             max(1, self._memory // (self._row_bytes * most)),
-            -(-(self._count_rows() or 0) // most) if self._source.is_counted and is_watched() else 0,
+            -(-self._count_rows() // most) if self._source.is_counted and is_watched() else 0,
         )
 
     @contextlib.contextmanager
     def by_query(self) -> Iterator[Stream]:
         """Stream rankings of whole queries whose rows are in any order: sorted in memory, or by DuckDB on disk."""
-        tables = self._read_in_order(self._make_counter(), self._most_rows(1))
+        tables = self._read_in_order(self._most_rows(1))
         first_tables: list[tuple[Any, int]] = []
         n_rows = 0
         for table, first in tables:
@@ -504,7 +502,7 @@ class StreamedTables:
 
     def whole(self) -> Rankings:
         """Read all rankings at once, whatever memory they take."""
-        tables = [table for table, _ in self._read_in_order(self._make_counter(), MOST_ROWS)]
+        tables = [table for table, _ in self._read_in_order(MOST_ROWS)]
         table = _concatenate(tables) if tables else self._source.make_empty_table(self._columns_to_read)
         return ScoredRows.of_frame(self._frame(table, 0), source=Source(self._place, "row")).rankings(self._convention)
 
@@ -519,40 +517,22 @@ class StreamedTables:
     def _frame(self, table: Any, first: int) -> Frame:
         return Frame(table, self._columns, self._name, first)
 
-    def _count_rows(self) -> int | None:
-        if self._once is not None and self._once.is_whole:
-            return self._once.n_rows
-        return None if self._source.count_rows is None else self._source.count_rows()
+    def _count_rows(self) -> int:
+        """Return the number of rows, 0 if it is not known before they are read."""
+        return 0 if self._source.count_rows is None else self._source.count_rows()
 
-    def _make_counter(self) -> Callable[[int], None]:
-        """Return a function that adds up the rows that have been read, and reports them."""
-        n_read = 0
-        progress = self._progress
-        if progress is None:
-            return lambda _: None
-        n_all = self._count_rows() or 0
-
-        def count(n_rows: int) -> None:
-            nonlocal n_read
-            n_read += n_rows
-            progress(n_read, n_all)
-
-        return count
-
-    def _read_in_order(self, count: Callable[[int], None], most: int) -> Iterator[tuple[Any, int]]:
+    def _read_in_order(self, most: int) -> Iterator[tuple[Any, int]]:
         """Yield tables of at most `most` rows in the order of the rows, and the number of the first row of each."""
         first = 0
-        for table in _join_small(self._check_types(self._open(most)), min(LEAST_ROWS, most)):
+        n_all = 0 if self._progress is None else self._count_rows()
+        tables = read_tables(self._source, self._columns_to_read, most, self._name)
+        for table in _join_small(self._check_types(tables), min(LEAST_ROWS, most)):
             for start in range(0, table.num_rows, most):
                 piece = table.slice(start, most)
                 yield piece, first
                 first += piece.num_rows
-                count(piece.num_rows)
-
-    def _open(self, most: int) -> Iterator[Any]:
-        if self._once is not None:
-            return self._once.open()
-        return read_tables(self._source, self._columns_to_read, most, self._name)
+                if self._progress is not None:
+                    self._progress(first, n_all)
 
     def _check_types(self, tables: Iterator[Any]) -> Iterator[Any]:
         """Yield tables with rows. Raise for a column of another type than in the first table."""
@@ -580,61 +560,40 @@ def _drain(items: list[Any]) -> Iterator[Any]:
         yield items.pop()
 
 
-class _OnePass:
+def _keep_first_tables(source: TableSource, columns: list[str], most: int, name: str) -> tuple[TableSource, Any]:
     """
-    The tables of a source that is read once: the first ones are collected, and the rest is read when it is needed.
+    Return a source whose first tables are in memory, `most` rows or about, and the first table with rows, or None.
 
-    Copies of the truth share it.
+    If that is all, it can be read any number of times.
     """
+    tables: list[Any] = []
+    n_rows = 0
+    rest = read_tables(source, columns, READ_ROWS, name)
+    for table in rest:
+        if table.num_rows:
+            tables.append(table)
+            n_rows += table.num_rows
+        if n_rows >= most and tables:
+            break
+    else:
+        count = functools.partial(sum, [table.num_rows for table in tables])
+        whole = source._replace(read=lambda *_: iter(tables), passes="any", count_rows=count)
+        return whole, tables[0] if tables else None
+    first = tables[0]
+    unread = [itertools.chain(_drain(tables), rest)]
 
-    def __init__(self, source: TableSource, columns: list[str], name: str) -> None:
-        self._source = source
-        self._columns = columns
-        self._name = name
-        self._tables: list[Any] = []
-        self._rest: Iterator[Any] | None = self._read()
-        self._lock = threading.Lock()
-        self.is_whole = False
-        self.n_rows = 0
+    def read(columns: Sequence[str], most: int) -> Iterator[Any]:
+        try:
+            return unread.pop()  # no other thread gets it, too
+        except IndexError:
+            if source.passes == "costly":
+                return source.read(columns, READ_ROWS)
+        raise InvalidInputError(
+            f"`{name}` must be read anew for a second evaluation, but its rows come only once and exceed `memory`. "
+            "Pass a data set or a file, or give more `memory`"
+        )
 
-    @property
-    def first_table(self) -> Any:
-        """The first table with rows, or None."""
-        return self._tables[0] if self._tables else None
-
-    def buffer(self, most: int) -> None:
-        """Collect tables with about `most` rows, and at least one table."""
-        if self._rest is None:
-            return
-        for table in self._rest:
-            if table.num_rows:
-                self._tables.append(table)
-                self.n_rows += table.num_rows
-            if self.n_rows >= most and self._tables:
-                return
-        self.is_whole = True
-        self._rest = None
-
-    def open(self) -> Iterator[Any]:
-        """Return all tables. Raise if those that are not in memory have been read, and come only once."""
-        if self.is_whole:
-            return iter(self._tables)
-        with self._lock:
-            rest = self._rest
-            tables = self._tables
-            self._rest = None
-            self._tables = []
-        if rest is not None:
-            return itertools.chain(_drain(tables), rest)
-        if self._source.passes == "one":
-            raise InvalidInputError(
-                f"`{self._name}` must be read anew for a second evaluation, but its rows come only once and exceed "
-                "`memory`. Pass a data set or a file, or give more `memory`"
-            )
-        return self._read()
-
-    def _read(self) -> Iterator[Any]:
-        return read_tables(self._source, self._columns, READ_ROWS, self._name)
+    return source._replace(read=read), first
 
 
 def read_tables(source: TableSource, columns: list[str], most: int, name: str) -> Iterator[Any]:

@@ -355,7 +355,7 @@ def test_index_arrays_that_do_not_fit(format, change):
     assert fn.evaluate(matrix_of(format), recommended, "rr").values[:, 0].tolist() == [1.0, 0.5, 1.0, 0.0]
     matrix = matrix_of(format)
     CHANGES[change](matrix)
-    message = r"^a sparse matrix must be valid, but this is not: `(indptr|indices)` must .*. Build it from its entries"
+    message = r"^a sparse matrix must be valid, but this is not: .*ind.*. Build it from its entries"
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.evaluate(matrix, recommended, "rr")
     with pytest.raises(fn.InvalidInputError, match=message):
