@@ -12,7 +12,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.ids import Groups, IdColumn, as_id_numbers, group, is_text_list
-from fastndcg.inputs.table_sources import check_column, pyarrow, read_offsets
+from fastndcg.inputs.table_sources import check_column, pyarrow
 from fastndcg.rankings.rankings import Patterns, Rankings
 from fastndcg.rankings.validation import (
     READY_LABELS,
@@ -389,44 +389,40 @@ def _convert_column(value: Any) -> Any:
 
 def read_lists(column: Any, name: str) -> Ragged:
     """Read the lists of numbers of an Arrow column that belongs to no frame."""
-    check_column(column, f"`{name}`")
-    if column.null_count:
-        raise InvalidInputError(
-            f"`{name}` must have no null, but list {find_first_null(column)} is null. Drop its query"
-        )
-    values, offsets = flatten_lists(column)
-    check_column(values, f"the lists in `{name}`")
-    if values.null_count:
-        query = find_list(find_first_null(values), offsets)
-        raise InvalidInputError(f"`{name}` must have no null, but a number of list {query} is null. Drop or fill it")
+
+    def refuse_nulls(values: Any, offsets: Array | None = None) -> None:
+        if values.null_count:
+            place = find_first_null(values)
+            problem = (
+                f"list {place} is null. Drop its query"
+                if offsets is None
+                else f"a number of list {find_list(place, offsets)} is null. Drop or fill it"
+            )
+            raise InvalidInputError(f"`{name}` must have no null, but {problem}")
+
+    values, offsets = flatten_lists(column, f"`{name}`", refuse_nulls)
     return Ragged(convert_decimals(values).to_numpy(), offsets)
 
 
-def flatten_lists(column: Any) -> tuple[Any, Array]:
-    """Return the values of an Arrow column of lists, without a copy of a single chunk, and the offsets of the lists."""
-    pieces = []
-    offsets = [np.zeros(1, "i8")]
-    end = 0
-    for chunk in filter(len, column.chunks):
-        if not (pyarrow.types.is_list(chunk.type) or pyarrow.types.is_large_list(chunk.type)):  # fixed size, or a view
-            chunk = _as_plain_lists(chunk)
-        bounds = read_offsets(chunk).astype("i8", copy=False)
-        pieces.append(chunk.values.slice(bounds[0], bounds[-1] - bounds[0]))
-        offsets.append(bounds[1:] + (end - bounds[0]))
-        end += len(pieces[-1])
-    return pyarrow.chunked_array(pieces, column.type.value_type), np.concatenate(offsets)
+def flatten_lists(column: Any, what: str, refuse_nulls: Callable[..., None]) -> tuple[Any, Array]:
+    """
+    Return the values of an Arrow column of lists, and the offsets of the lists.
+
+    `refuse_nulls` raises for a null in the column, and, called with offsets, for one in its lists.
+    """
+    compute = optional_import("pyarrow.compute", "reading columns of lists", "arrow")
+    check_column(column, what)
+    refuse_nulls(column)
+    sizes = compute.list_value_length(column).to_numpy()
+    values = pyarrow.chunked_array([chunk.flatten() for chunk in column.chunks], column.type.value_type)
+    offsets = np.concatenate([[0], np.cumsum(sizes, dtype="i8")])
+    refuse_nulls(values, offsets)
+    return values, offsets
 
 
 def find_list(place: int, offsets: Array) -> int:
     """Return the number of the list that holds a place among the values of all lists."""
     return int(np.searchsorted(offsets, place, side="right")) - 1
-
-
-def _as_plain_lists(chunk: Any) -> Any:
-    """Convert lists of fixed size, or views of lists, to plain lists. A cast by pyarrow gives wrong values of views."""
-    compute = optional_import("pyarrow.compute", "reading columns of lists", "arrow")
-    sizes = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
-    return pyarrow.LargeListArray.from_arrays(np.concatenate([[0], np.cumsum(sizes, dtype="i8")]), chunk.flatten())
 
 
 def convert_decimals(column: Any) -> Any:

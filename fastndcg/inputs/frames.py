@@ -30,7 +30,6 @@ from fastndcg.inputs.table_sources import (
     find_table_form,
     open_tables,
     pyarrow,
-    read_offsets,
 )
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
@@ -395,13 +394,7 @@ class Frame:
 
     def _flattened(self, name: str, column: Any) -> tuple[Any, Array]:
         """Return the values of a column of lists, and the offsets of the lists."""
-        what = f"column {name!r} of `{self.name}`"
-        check_column(column, what)
-        self._refuse_nulls(name, column)
-        values, offsets = flatten_lists(column)
-        check_column(values, f"the lists in {what}")
-        self._refuse_nulls(name, values, offsets)
-        return values, offsets
+        return flatten_lists(column, f"column {name!r} of `{self.name}`", functools.partial(self._refuse_nulls, name))
 
     def _refuse_nulls(self, name: str, column: Any, offsets: Array | None = None) -> None:
         """Raise for a null in a column, or with offsets in its lists."""
@@ -533,7 +526,6 @@ def _convert_texts(column: Any) -> IdColumn:
     texts = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     if not len(texts):
         return IdColumn.of_texts([])
-    data = texts.buffers()[2]
-    return IdColumn.of_bytes(
-        np.frombuffer(data, "u1") if data is not None and data.size else np.empty(0, "u1"), read_offsets(texts)
-    )
+    _, offsets, data = texts.buffers()
+    bounds = np.frombuffer(offsets, "i8", texts.offset + len(texts) + 1)[texts.offset :]
+    return IdColumn.of_bytes(np.frombuffer(data, "u1") if data is not None and data.size else np.empty(0, "u1"), bounds)

@@ -41,40 +41,33 @@ def refused(call, message):
 
 
 @pytest.mark.parametrize("kind", WORDS)
-@pytest.mark.parametrize("role", ["query", "document"])
-@pytest.mark.parametrize(
-    "offsets",
-    [
-        [0, FAR, 8, 12],
-        [0, 100, 8, 12],
-        [0, -(10**8), 8, 12],
-        [0, -5, 8, 12],
-        [0, 7, 4, 12],
-        [4, 2, 8, 12],
-        [5, 4, 8, 12],
-    ],
-    ids=str,
-)
-def test_offsets_of_texts(kind, role, offsets):
-    good, bad = (np.array(places, WORDS[kind]).tobytes() for places in ([0, 4, 8, 12], offsets))
-    column = damaged_column(pa.array(TEXTS, getattr(pa, kind)()), good, bad)
-    row = next(place for place in range(3) if offsets[place + 1] < offsets[place])
-    message = f"offsets must not decrease, but row {row} is from {offsets[row]} to {offsets[row + 1]}"
-    refused(lambda: fn.evaluate(rows(**{role: column}), metrics="rr"), message)
-    refused(lambda: fn.Run.from_frame(rows(**{role: column})), message)
+def test_offsets_of_texts(kind):
+    good, *all_bad = (
+        np.array(places, WORDS[kind]).tobytes()
+        for places in ([0, 4, 8, 12], [0, FAR, 8, 12], [0, 100, 8, 12], [0, -(10**8), 8, 12], [0, -5, 8, 12],
+                       [0, 7, 4, 12], [4, 2, 8, 12], [5, 4, 8, 12])
+    )  # fmt: skip
+    for bad in all_bad:
+        column = damaged_column(pa.array(TEXTS, getattr(pa, kind)()), good, bad)
+        for role in ("query", "document"):
+            table = rows(**{role: column})
+            refused(lambda table=table: fn.evaluate(table, metrics="rr"), "ffset")
+            batch = pa.record_batch({name: table[name].chunk(0) for name in table.column_names})
+            refused(lambda batch=batch: fn.evaluate(batch, metrics="rr"), "ffset")
+            refused(lambda table=table: fn.Run.from_frame(table), "ffset")
 
 
-@pytest.mark.parametrize("offsets", [[0, 4, 8, 130], [0, FAR, FAR + 4, FAR + 8], [-4, 0, 4, 8]], ids=str)
-def test_offsets_beyond_the_data(offsets):
-    good, bad = (np.array(places, "i4").tobytes() for places in ([0, 4, 8, 12], offsets))
-    table = damaged(rows(), good, bad)
-    refused(lambda: fn.evaluate(table, metrics="rr"), "")
-    refused(lambda: fn.evaluate(table.to_batches()[0], metrics="rr"), "")
+def test_offsets_beyond_the_data():
+    good, *all_bad = (np.array(places, "i4").tobytes() for places in
+                      ([0, 4, 8, 12], [0, 4, 8, 130], [0, FAR, FAR + 4, FAR + 8], [-4, 0, 4, 8]))  # fmt: skip
+    for bad in all_bad:
+        table = damaged(rows(), good, bad)
+        refused(lambda table=table: fn.evaluate(table, metrics="rr"), "ffset")
 
 
 def test_texts_that_are_not_utf8():
     column = damaged_column(pa.array(TEXTS), b"aaaabbbbcccc", b"aaaabb\xff\xfecccc")
-    with pytest.raises(fn.InvalidInputError, match=r"UTF-8 texts, but that of row 1 is b'bb\\xff\\xfe'. Write the"):
+    with pytest.raises(fn.InvalidInputError, match=r"Invalid UTF8 sequence at string index 1\. Write the"):
         fn.evaluate(rows(query=column), metrics="rr")
     sliced = pa.table({"query": pa.array(["é", "ü", "a"]).slice(1), "label": [1, 0], "score": [0.5, 0.25]})
     assert fn.evaluate(sliced, metrics="rr").query_ids.tolist() == ["ü", "a"]
@@ -109,7 +102,7 @@ def test_offsets_of_lists(kind, offsets):
     good, bad = (np.array(places, word).tobytes() for places in ([0, 2, 3, 6], offsets))
     labels, scores = pa.array([[1, 0], [1], [0, 1, 1]], kind(pa.int64())), pa.array(LISTS, kind(pa.float64()))
     bad_labels, bad_scores = damaged_column(labels, good, bad), damaged_column(scores, good, bad)
-    message = "offsets must not decrease"
+    message = "Offset invariant failure"
     refused(lambda: fn.evaluate(pa.table({"label": labels, "score": bad_scores}), metrics="rr"), message)
     refused(lambda: fn.evaluate(labels, bad_scores, "rr"), message)
     refused(lambda: fn.evaluate(bad_labels, scores, "rr"), message)
@@ -137,7 +130,7 @@ def test_offsets_of_texts_in_lists():
     )
     ids = pa.array([["aaaa", "bbbb"], ["cccc"], ["dddd", "eeee", "ffff"]])
     table = pa.table({"label": [[1, 0], [1], [0, 1, 1]], "score": LISTS, "document": damaged_column(ids, good, bad)})
-    refused(lambda: fn.evaluate(table, metrics="rr"), "offsets must not decrease, but row 1 is from 200000 to 8")
+    refused(lambda: fn.evaluate(table, metrics="rr"), "Offset invariant failure")
 
 
 @pytest.mark.parametrize("kind", ["i4", "i8", "f4"])
