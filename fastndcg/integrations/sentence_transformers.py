@@ -19,8 +19,9 @@ import json
 import logging
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,15 +32,18 @@ from fastndcg.fusion.fuse import fuse
 from fastndcg.inputs.dispatch import read_run_form
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.table import Qrels, Run
-from fastndcg.integrations.top_documents import CONVENTION, Cutoffs, TopDocuments, evaluate_hits
 from fastndcg.integrations.torch_tensors import to_arrays
 from fastndcg.metrics.metric import Metric
-from fastndcg.rankings.validation import Array, count_before
+from fastndcg.named_conventions import conventions
+from fastndcg.rankings.validation import Array
+from fastndcg.results.results import Results
 from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.compare import compare
 from fastndcg.statistics.comparison import Comparison
 
 LOGGER = logging.getLogger(__name__)
+CONVENTION = conventions["sentence_transformers"]
+AS_GIVEN = CONVENTION.replace(ties="input")
 
 
 def _import_evaluation() -> Any:
@@ -51,6 +55,56 @@ def _import_evaluation() -> Any:
 
 evaluation: Any = _import_evaluation()
 torch: Any = optional_import("torch", "this evaluator", "sentence_transformers")
+
+
+class TopDocuments:
+    """The k highest-scored documents of each query so far. Of equal scores, the lower number is first."""
+
+    def __init__(self, n_queries: int, k: int) -> None:
+        self._k = k
+        self.scores: Array = np.empty((n_queries, 0), "f4")  # at most k columns, from the highest
+        self.documents: Array = np.empty((n_queries, 0), "i8")  # their numbers
+
+    def add(self, scores: Array, documents: Array) -> None:
+        """Add documents: (n_queries, n) scores and numbers in any order."""
+        all_scores = np.concatenate([self.scores, scores], axis=1)
+        all_documents = np.concatenate([self.documents, documents], axis=1)
+        order = np.lexsort((all_documents, -all_scores), axis=1)[:, : self._k]
+        self.scores = np.take_along_axis(all_scores, order, axis=1)
+        self.documents = np.take_along_axis(all_documents, order, axis=1)
+
+
+class Cutoffs(NamedTuple):
+    """The cutoffs of each metric."""
+
+    accuracy: Sequence[int]
+    precision_recall: Sequence[int]
+    mrr: Sequence[int]
+    ndcg: Sequence[int]
+    map: Sequence[int]
+
+    @property
+    def deepest(self) -> int:
+        """The largest cutoff."""
+        return max(max(cutoffs, default=1) for cutoffs in self)
+
+    def list_metrics(self) -> dict[str, list[Metric]]:
+        """Return the metrics by the names and in the order of sentence-transformers."""
+        return {
+            "accuracy@k": [Metric("Success", k) for k in self.accuracy],
+            "precision@k": [Metric("P", k) for k in self.precision_recall],
+            "recall@k": [Metric("R", k) for k in self.precision_recall],
+            "ndcg@k": [Metric("nDCG", k) for k in self.ndcg],
+            "mrr@k": [Metric("RR", k) for k in self.mrr],
+            "map@k": [Metric("AP", k) for k in self.map],
+        }
+
+    def tabulate(self, results: Results) -> dict[str, dict[int, float]]:
+        """Return means as sentence-transformers has them: {"accuracy@k": {k: value}, …}."""
+        means = dict(zip(results.metrics, results.means(), strict=True))
+        return {
+            name: {int(metric.k or 0): means[metric] for metric in group} for name, group in self.list_metrics().items()
+        }
 
 
 class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  # type: ignore[misc]
@@ -101,6 +155,9 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
         self._ids = [self.corpus_ids[place] for place in order]
         self._numbers = np.empty(len(order), "i8")
         self._numbers[order] = np.arange(len(order))
+        self._qrels = Qrels.from_dict(
+            {query: dict.fromkeys(self.relevant_docs[query], 1) for query in self.queries_ids}
+        )
 
     @property
     def cutoffs(self) -> Cutoffs:
@@ -140,14 +197,9 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
                 f"`queries_result_list` must have length {len(self.queries_ids)} (one list per query), got "
                 f"{len(queries_result_list)}. Pass an empty list for a query without hits."
             )
-        rows = []
-        for query, hits in zip(self.queries_ids, queries_result_list, strict=True):
-            ranked = sorted(hits, key=lambda hit: (-hit["score"], hit["corpus_id"]))
-            relevant = set(self.relevant_docs[query])
-            rows.append([hit["corpus_id"] in relevant for hit in ranked])
-        offsets = count_before(np.array([len(row) for row in rows]))
-        is_relevant = np.array([value for row in rows for value in row], bool)
-        return evaluate_hits(is_relevant, offsets, self._count_relevant(), self.cutoffs)
+        hits = zip(self.queries_ids, queries_result_list, strict=True)
+        rows = {query: {hit["corpus_id"]: hit["score"] for hit in own} for query, own in hits}
+        return self._evaluate(Run.from_dict(rows))
 
     def _search(self, model: Any, corpus_model: Any, corpus_embeddings: Any) -> dict[str, TopDocuments]:
         """Return the highest-scored documents for each score function."""
@@ -195,21 +247,17 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
 
     def _evaluate_searches(self, searches: dict[str, TopDocuments]) -> dict[str, dict[str, dict[int, float]]]:
         """Return the metrics of the documents that each score function found."""
-        return {name: self._evaluate(documents) for name, documents in searches.items()}
+        return {name: self._evaluate(self._make_run(top)) for name, top in searches.items()}
 
-    def _evaluate(self, top: TopDocuments) -> dict[str, dict[int, float]]:
-        """Return the metrics of the documents that were found."""
-        numbers_by_id = dict(zip(self._ids, range(len(self._ids)), strict=True))
-        is_relevant: Array = np.zeros(top.documents.shape, bool)
-        for row, documents, query in zip(is_relevant, top.documents, self.queries_ids, strict=True):
-            numbers = [numbers_by_id.get(document, -1) for document in self.relevant_docs[query]]
-            row[:] = np.isin(documents, numbers)
-        offsets = np.arange(len(is_relevant) + 1) * is_relevant.shape[1]
-        return evaluate_hits(is_relevant.ravel(), offsets, self._count_relevant(), self.cutoffs)
+    def _make_run(self, top: TopDocuments) -> Run:
+        """Return the documents that were found as a run."""
+        documents = [self._ids[document] for document in top.documents.ravel().tolist()]
+        return Run(np.repeat(self.queries_ids, top.documents.shape[1]), documents, top.scores.ravel())
 
-    def _count_relevant(self) -> Array:
-        """Return the number of relevant documents of each query, in the corpus or not."""
-        return np.array([len(self.relevant_docs[query]) for query in self.queries_ids], "i8")
+    def _evaluate(self, run: Run) -> dict[str, dict[int, float]]:
+        """Return the metrics of a run."""
+        metrics = list(chain.from_iterable(self.cutoffs.list_metrics().values()))
+        return self.cutoffs.tabulate(evaluate(self._qrels, run, metrics, convention=CONVENTION, progress=False))
 
     def _show_progress(self, chunks: Iterable[int]) -> Iterable[int]:
         """Return the chunks with a bar if `show_progress_bar` is set. sentence-transformers depends on tqdm."""
@@ -297,9 +345,6 @@ class HybridRetrievalEvaluator(InformationRetrievalEvaluator):
             raise InvalidInputError(
                 f"`run_name` must not be that of a score function, {shorten(run_name)}. Take another."
             )
-        self._qrels = Qrels.from_dict(
-            {query: dict.fromkeys(self.relevant_docs[query], 1) for query in self.queries_ids}
-        )
         self._run = read_run_form(run, "run", Options())
         if not set(self._run.queries.names().tolist()) & set(self.queries_ids):
             raise InvalidInputError(
@@ -327,24 +372,16 @@ class HybridRetrievalEvaluator(InformationRetrievalEvaluator):
 
     def _evaluate_searches(self, searches: dict[str, TopDocuments]) -> dict[str, dict[str, dict[int, float]]]:
         """Return the metrics of each score function, of the fixed run and of the fusions, and compare them."""
-        scores = super()._evaluate_searches(searches)
-        requests = self.cutoffs.list_metrics()
-        metrics = list(dict.fromkeys(metric for group in requests.values() for metric in group))
+        metrics = list(chain.from_iterable(self.cutoffs.list_metrics().values()))
+        scores = {}
         for name, top in searches.items():
-            documents = np.array(self._ids)[top.documents].reshape(-1)
-            run = Run(np.repeat(self.queries_ids, top.documents.shape[1]), documents, top.scores.reshape(-1))
-            fused_name = f"{self.run_name}+{name}"
-            systems = {self.run_name: self._run, name: run, fused_name: self._fuse(name, run)}
+            run = self._make_run(top)
+            systems = {self.run_name: self._run, name: run, f"{self.run_name}+{name}": self._fuse(name, run)}
             table = compare(
-                self._qrels, systems, metrics, baseline=self.run_name, convention="sentence_transformers",
-                progress=False,
-            )  # fmt: skip
+                self._qrels, systems, metrics, baseline=self.run_name, convention=CONVENTION, progress=False
+            )
             self.comparisons[name] = table
-            for system in (self.run_name, fused_name):
-                values = dict(zip(metrics, table.results[system].means(), strict=True))
-                scores[system] = {
-                    key: {int(metric.k or 0): values[metric] for metric in group} for key, group in requests.items()
-                }
+            scores |= {system: self.cutoffs.tabulate(results) for system, results in table.results.items()}
         self._list_names(list(searches))
         return scores
 
@@ -433,7 +470,7 @@ class RerankingEvaluator(evaluation.RerankingEvaluator):  # type: ignore[misc]
         all_scores = np.concatenate(rows)
         ndcg = evaluate(all_labels, all_scores, Metric("nDCG", self.at_k), groups=groups, convention="sklearn")
         metrics = [Metric("RR", self.at_k), Metric("AP")]
-        ranked = evaluate(all_labels, all_scores, metrics, groups=groups, convention=CONVENTION)
+        ranked = evaluate(all_labels, all_scores, metrics, groups=groups, convention=AS_GIVEN)
         precisions = ranked.values[:, 1].copy()
         for place, (row, row_labels) in enumerate(zip(rows, labels, strict=True)):
             if len(np.unique(row)) < len(row):

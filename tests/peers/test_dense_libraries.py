@@ -13,7 +13,6 @@ from recorded_data import DATA
 import fastndcg as fn
 from fastndcg.compat import pytrec_eval
 from fastndcg.integrations import mteb
-from fastndcg.integrations.top_documents import Cutoffs, TopDocuments, evaluate_hits
 
 RECORD = json.loads((DATA / "peers" / "dense_libraries.json").read_text(encoding="utf-8"))
 NAMES = {"NDCG": "ndcg_cut", "MAP": "map_cut", "Recall": "recall", "P": "P", "Hit Rate": "success"}
@@ -96,33 +95,17 @@ def test_errors_of_mteb():
         mteb.nauc(undefined, run)
 
 
-@pytest.mark.parametrize("chunk_size", [1, 40, 1000])
-def test_dense_recorded_values_of_sentence_transformers(chunk_size):
+def test_dense_recorded_values_of_sentence_transformers():
     queries, corpus, relevant = dense_cases.draw_texts()
-    options = dense_cases.OPTIONS
     model = dense_cases.StandInModel()
-    names = sorted(corpus)
-    query_ids = [query for query in queries if relevant.get(query)]
-    embeddings = model.encode([queries[query] for query in query_ids])
-    cutoffs = Cutoffs(*(options[f"{name}_at_k"] for name in ("accuracy", "precision_recall", "mrr", "ndcg", "map")))
-    found = TopDocuments(len(query_ids), cutoffs.deepest)
-    for first in range(0, len(corpus), chunk_size):
-        texts = dict(list(corpus.items())[first : first + chunk_size])
-        numbers = np.tile([names.index(name) for name in texts], (len(query_ids), 1))
-        found.add(model.similarity(embeddings, model.encode(list(texts.values()))), numbers)
-    is_relevant = np.array(
-        [
-            [names[number] in relevant[query] for number in row]
-            for row, query in zip(found.documents.tolist(), query_ids, strict=True)
-        ]
-    )
-    offsets = np.arange(len(query_ids) + 1) * is_relevant.shape[1]
-    n_relevant = np.array([len(relevant[query]) for query in query_ids])
-    values = evaluate_hits(is_relevant.ravel(), offsets, n_relevant, cutoffs)
-    named = {
-        f"case_cosine_{name.replace('@k', f'@{k}')}": value for name, row in values.items() for k, value in row.items()
-    }
-    assert named == pytest.approx(RECORD["sentence_transformers"], rel=1e-12)
+    rows = model.similarity(model.encode(list(queries.values())), model.encode(list(corpus.values()))).tolist()
+    run = {query: dict(zip(corpus, row, strict=True)) for query, row in zip(queries, rows, strict=True)}
+    qrels = {query: dict.fromkeys(documents, 1) for query, documents in relevant.items() if documents}
+    names = {"accuracy": "Success", "precision": "P", "recall": "R", "ndcg": "nDCG", "mrr": "RR", "map": "AP"}
+    for key, value in RECORD["sentence_transformers"].items():
+        name, _, cutoff = key.removeprefix("case_cosine_").partition("@")
+        result = fn.evaluate(qrels, run, f"{names[name]}@{cutoff}", convention="sentence_transformers")
+        assert result.means() == pytest.approx([value], rel=1e-12), key
 
 
 @pytest.mark.peers
@@ -140,9 +123,10 @@ def test_dense_beir_with_and_without_fastndcg():
 
     expected = evaluate()
     with pytrec_eval.install():
-        assert beir.pytrec_eval.RelevanceEvaluator is pytrec_eval.RelevanceEvaluator
+        importlib.reload(beir)
+        assert beir.pytrec_eval is pytrec_eval
         assert evaluate() == expected
-    assert beir.pytrec_eval.RelevanceEvaluator is not pytrec_eval.RelevanceEvaluator
+    assert importlib.reload(beir).pytrec_eval is not pytrec_eval
 
 
 @pytest.mark.peers
@@ -151,7 +135,7 @@ def test_dense_mteb_with_and_without_fastndcg():
     qrels, run = dense_cases.draw_run(6)
     expected = library.calculate_retrieval_scores(run, qrels, dense_cases.CUTOFFS)
     with pytrec_eval.install():
-        assert library.pytrec_eval.RelevanceEvaluator is pytrec_eval.RelevanceEvaluator
+        assert importlib.reload(library).pytrec_eval is pytrec_eval
         values = library.calculate_retrieval_scores(run, qrels, dense_cases.CUTOFFS)
     for name in expected._fields:
         assert getattr(values, name) == getattr(expected, name), name
