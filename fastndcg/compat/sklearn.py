@@ -283,7 +283,7 @@ def _check_target(labels: Array) -> None:
 
 
 def _compute_label_precision(is_true: Array, scores: Array) -> Array:
-    """Return the mean over the true labels of each row of the share of true ones among the labels that score as high."""
+    """Return for each row the mean over its true labels of the share of true ones among the labels not below."""
     n_rows, n_labels = scores.shape
     order = np.argsort(scores, axis=1)[:, ::-1]
     rows = np.arange(n_rows)[:, None]
