@@ -351,7 +351,7 @@ def _find_hits(columns: Array, scores: Array, k: int) -> Array:
     if scores.ndim == 2:
         own = np.take_along_axis(scores, columns[:, None], axis=1)
         is_right = np.arange(scores.shape[1]) > columns[:, None]
-        return ((scores > own) | ((scores == own) & is_right)).sum(axis=1) < k
+        return np.asarray(((scores > own) | ((scores == own) & is_right)).sum(axis=1) < k)
     threshold = 0.5 if scores.min() >= 0 and scores.max() <= 1 else 0
     return (scores > threshold) == columns if k == 1 else np.ones(len(scores), bool)
 

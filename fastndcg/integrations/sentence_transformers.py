@@ -373,7 +373,7 @@ class HybridRetrievalEvaluator(InformationRetrievalEvaluator):
     def _evaluate_searches(self, searches: dict[str, TopDocuments]) -> dict[str, dict[str, dict[int, float]]]:
         """Return the metrics of each score function, of the fixed run and of the fusions, and compare them."""
         metrics = list(chain.from_iterable(self.cutoffs.list_metrics().values()))
-        scores = {}
+        scores: dict[str, dict[str, dict[int, float]]] = {}
         for name, top in searches.items():
             run = self._make_run(top)
             systems = {self.run_name: self._run, name: run, f"{self.run_name}+{name}": self._fuse(name, run)}
