@@ -1,30 +1,34 @@
-"""Fuse runs to one run: the function `fuse`, its result, and the order of fused documents."""
+"""Fuse runs to one run: the function `fuse`, its result, the order of fused documents, and the parts of a score."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, Never
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
 from fastndcg.choices import FusedDuplicateChoice
-from fastndcg.errors import InvalidInputError, Option
+from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, shorten, suggest_name
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
-from fastndcg.fusion.explanation import FusionInputs, FusionShare, explain_fusion
 from fastndcg.fusion.inputs import read_runs
 from fastndcg.fusion.joined_runs import FusedCounts, JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, Weights, apply_method, check_absent, read_weights
 from fastndcg.fusion.training import train_method
 from fastndcg.inputs.duplicates import make_closed_duplicates
-from fastndcg.inputs.ids import Groups
+from fastndcg.inputs.ids import Groups, IdColumn
 from fastndcg.inputs.messages import Options, Source, refuse_keywords
 from fastndcg.inputs.table import Rows, Run
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.validation import Array, check_whole_number, put, read_only
 from fastndcg.results.notes import notes_on_systems
+from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads
-from fastndcg.statistics.table import Table
+from fastndcg.statistics.table import Column, Table
+
+NOTHING = "–"
+FUSED = "fused"
 
 
 def fuse(
@@ -130,6 +134,33 @@ def _learn_tables(
             Option("train", "(qrels, runs)"),
         )
     return train_method(train, method.name, int(method.get("n_segments") or 0), names, convention, options)
+
+
+class FusionInputs(NamedTuple):
+    """What a fused run was made of: see `fuse`."""
+
+    runs: tuple[Run, ...]
+    names: tuple[str, ...]
+    applied: AppliedMethod
+    weights: Array | None
+    depth: int | None
+
+
+class FusionShare(NamedTuple):
+    """
+    What a run gives to a document, and in the last row the fused rank and score.
+
+    `rank` and `score` are None if the run lacks the document, or `depth` cut it. `normalised` is the run's part before
+    weights: a normalised score, or points by rank. It is None if the run does not count. `weight` is that of the run,
+    and None in the last row. `points` add up to the fused score, unless a note says how the method combines them.
+    """
+
+    run: str
+    rank: float | None
+    score: float | None
+    normalised: float | None
+    weight: float | None
+    points: float | None
 
 
 class FusedRun(Run):
@@ -253,7 +284,38 @@ class FusedRun(Run):
             raise InvalidInputError(
                 "`explain` needs the runs, which a part of a fused run lacks. Call it on the result of fuse"
             )
-        return explain_fusion(self._inputs, self, query, document)
+        inputs = self._inputs
+        applied = inputs.applied
+        place = _find(self.queries, query, "query", "the fused run")
+        first, stop = self.offsets[place : place + 2].tolist()
+        documents = self.documents.take(np.arange(first, stop))
+        fused_place = _find(documents, document, "document", f"query {show_name(self.queries.name(place))}")
+        convention = applied.convention.replace(queries="union")
+        runs = [run.filter([query]) for run in inputs.runs]
+        joined = join_runs(runs, inputs.names, convention, depth=inputs.depth)
+        names = joined.row_documents.take(joined.document_rows).names().tolist()
+        d = names.index(documents.name(fused_place))
+        ranks = joined.rank(convention.ties).ranks[:, d].tolist()
+        ties = joined.rank(convention.ties).ties[:, d].tolist()
+        weights = np.ones(len(inputs.names)) if inputs.weights is None else inputs.weights
+        values, points = _find_points(joined, applied, weights, inputs.weights, d)
+        rows = [
+            FusionShare(name, rank + (size - 1) / 2 if rank else None, score if rank else None, value, weight, own)
+            for name, rank, size, score, weight, value, own in zip(
+                inputs.names, ranks, ties, joined.scores[:, d].tolist(), weights.tolist(), values, points, strict=True
+            )
+        ]
+        score = self.values[first + fused_place].item()
+        rows.append(FusionShare(FUSED, fused_place + 1, None, None, None, score))
+        notes = [f"document {show_name(names[d])} of query {show_name(self.queries.name(place))}, {applied.method}"]
+        record = applied.record
+        notes.append("the fused score is " + ("the sum of the points" if record.kernel in ADDS else record.formula))
+        n_cut = sum(
+            rank == 0 and names[d] in run.documents.names().tolist() for rank, run in zip(ranks, runs, strict=True)
+        )
+        if n_cut:
+            notes.append(f"runs whose document is below the depth of {inputs.depth}: {n_cut}")
+        return Table(rows, COLUMNS, notes)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()} by {self.method}" if self.method else super().__repr__()
@@ -278,7 +340,7 @@ def make_run(joined: JoinedRuns, fused: Array, ties: str, method: FusionMethod |
 
     `fused` are (n_documents,) finite scores, and `ties` the convention's order of equal ones (`fused_ties`).
     """
-    kernels = load_kernels("fusion.order")
+    kernels = load_kernels("fusion.joined")
     rows = np.empty(len(fused), "i8")
     ordered = np.empty(len(fused))
     scores = read_only(fused)
@@ -310,3 +372,66 @@ def _number_last_scores(joined: JoinedRuns) -> Array:
     numbers = np.zeros(len(joined.row_documents), "i8")
     numbers[joined.document_rows] = np.unique(keys, return_inverse=True)[1]
     return numbers
+
+
+def _find(ids: IdColumn, wanted: Any, what: str, where: str) -> int:
+    """Return the place of an id, or raise an error."""
+    names: list[Any] = ids.names().tolist()
+    if wanted in names:
+        return names.index(wanted)
+    if ids.are_texts != isinstance(wanted, str):
+        kind = "texts" if ids.are_texts else "whole numbers"
+        raise InvalidTypeError(f"`{what}` must be one of the ids, which are {kind}, not {shorten(wanted)}. Convert it")
+    hint = suggest_name(str(wanted), [str(name) for name in names]) or " Check that the id is written alike"
+    raise InvalidInputError(f"`{what}` must be in {where}, but {shorten(wanted)} is not.{hint}")
+
+
+def _find_points(
+    joined: JoinedRuns, applied: AppliedMethod, weights: Array, given_weights: Array | None, d: int
+) -> tuple[list[float | None], list[float | None]]:
+    """Return what each run gives to a document before and after weights, None where it does not count."""
+    if applied.compares_ranks:
+        return [None] * len(weights), [None] * len(weights)
+    column = applied.score(joined, given_weights)[:, d]
+    counts = ~np.isnan(column)
+    values = [value if own else None for value, own in zip(column.tolist(), counts.tolist(), strict=True)]
+    factors = _find_factors(applied, weights, counts)
+    if factors is None:
+        return values, values
+    return values, [
+        None if value is None else value * factor for value, factor in zip(values, factors.tolist(), strict=True)
+    ]
+
+
+def _find_factors(applied: AppliedMethod, weights: Array, counts: Array) -> Array | None:
+    """Return the factor of each run's value in a sum, None for a method that does not add up."""
+    if applied.record.kernel not in ADDS:
+        return None
+    n = int(np.count_nonzero(counts))
+    own = np.ones(len(weights)) if applied.has_weighted_points or not applied.record.is_weighted else weights
+    total = float(own[counts].sum())
+    factors: dict[str, Array] = {
+        "weighted_sum": own,
+        "arithmetic_mean": own / total if total else own,
+        "comb_gmnz": own * n**applied.number,
+        "log_mnz": own * math.log(n + applied.number) if n + applied.number > 0 else own,
+        "wmnz": np.full(len(own), total),
+    }
+    return factors[applied.record.kernel]
+
+
+ADDS = ("weighted_sum", "arithmetic_mean", "comb_gmnz", "log_mnz", "wmnz")
+
+
+def _format(number: float | None) -> str:
+    return NOTHING if number is None else f"{number:.6g}"
+
+
+COLUMNS = (
+    Column("run", lambda row: show_name(row.run), left=True),
+    Column("rank", lambda row: _format(row.rank)),
+    Column("score", lambda row: _format(row.score)),
+    Column("normalised", lambda row: _format(row.normalised)),
+    Column("weight", lambda row: "" if row.run == FUSED and row.weight is None else _format(row.weight)),
+    Column("points", lambda row: _format(row.points)),
+)

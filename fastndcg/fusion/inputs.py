@@ -78,17 +78,7 @@ def pair_names(runs: Any, argument: str) -> list[tuple[Any, Any]]:
     values = list(runs)
     if are_pairs(values):
         return [(name, run) for name, run in values]
-    return list(zip(_number_runs(len(values)), values, strict=True))
-
-
-def are_unnamed(names: Sequence[str]) -> bool:
-    """Return True if names are those of runs without names."""
-    return list(names) == _number_runs(len(names))
-
-
-def _number_runs(n_runs: int) -> list[str]:
-    """Return the names of runs without names."""
-    return [f"run {number}" for number in range(1, n_runs + 1)]
+    return [(f"run {number}", run) for number, run in enumerate(values, 1)]
 
 
 def _refuse_one_run(runs: Mapping[Any, Any], argument: str) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 
 from fastndcg.engine.chunk import MIN_DOCUMENTS_FOR_THREADS, Span, cut_queries
-from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, join_names, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, join_names, shorten, suggest_name
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, make_comparable
 from fastndcg.inputs.table import Rows, Run
@@ -84,7 +84,9 @@ class JoinedRuns:
     def rank(self, ties: str = "average") -> RanksAndTies:
         """Rank the documents of each run by falling score. With 'average' ties share the first rank of their group."""
         if ties not in self._ranked:
-            self._ranked[ties] = rank_rows(self._rows, ties, self._numbers, self.offsets, self.run_on_queries)
+            self._ranked[ties] = rank_rows(
+                self._rows, ties, self._numbers, self.offsets, self.run_on_queries, self._threads
+            )
         return self._ranked[ties]
 
     def describe(self, document: int) -> str:
@@ -209,7 +211,7 @@ def rank_run(run: Run, ties: str, threads: int) -> Array:
         run_all(spans, lambda: lambda span: _work_on_span(work, span), max(1, min(threads, len(spans))))
 
     order = "input" if ties == "average" else ties
-    ranks: Array = rank_rows(rows, order, read_only(numbers), run.offsets, run_on_queries).ranks[0]
+    ranks: Array = rank_rows(rows, order, read_only(numbers), run.offsets, run_on_queries, threads).ranks[0]
     return ranks
 
 
@@ -219,13 +221,15 @@ def rank_rows(
     numbers: Array,
     offsets: Array,
     run_on_queries: Callable[[Callable[[int, int], None]], None],
+    threads: int,
 ) -> RanksAndTies:
     """Rank the rows in their run and query. Each row has the number of its document in the query."""
     kernels = load_kernels("fusion.joined")
     policy = TIES[ties]
     keys = np.empty(0, "i8")
     if policy.choose(group=False, input=False, id=True):
-        keys = order_ids(rows.documents)
+        firsts = np.unique(rows.starts[rows.sizes > 0])  # of each run and query
+        keys = rows.documents.order_ties(rows.scores, np.append(firsts, len(rows.scores)), threads)
         keys = ~keys if policy.falls else keys
     keys = read_only(keys)
     shape = (len(rows.starts), int(offsets[-1]))
@@ -239,21 +243,6 @@ def rank_rows(
         )
     )  # fmt: skip
     return RanksAndTies(read_only(ranks), read_only(group_sizes))
-
-
-def order_ids(documents: IdColumn) -> Array:
-    """Return numbers in the order of ids, equal for equal ids."""
-    if not documents.are_texts:
-        return documents.order_numbers()
-    codes, firsts = documents.factorize()
-    content, offsets = documents.take(firsts).text_bytes()
-    raw = content.tobytes()
-    values = np.empty(len(firsts), dtype=object)  # bytes objects, whose order is that of their bytes
-    values[:] = [raw[start:stop] for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
-    places = np.empty(len(firsts), "i8")
-    places[np.argsort(values, kind="stable")] = np.arange(len(firsts))
-    keys: Array = places[codes]
-    return keys
 
 
 def _check_scores(run: Run, name: str, precision: str) -> Run:
@@ -271,6 +260,16 @@ def _check_scores(run: Run, name: str, precision: str) -> Run:
             f"{run.values[row]!s}. Leave the document out, or correct its score"
         )
     return replace_scores(run, scores) if is_single else run
+
+
+def refuse_unknown_runs(given_names: Iterable[str], names: Sequence[str], argument: str) -> None:
+    """Raise if an argument names a run that is not fused."""
+    for name in given_names:
+        if name not in names:
+            hint = suggest_name(name, names) or f" The runs are {join_names(list(names))}."
+            raise InvalidInputError(
+                f"`{argument}` must name runs that are fused, but there is no run {shorten(name)}.{hint}"
+            )
 
 
 def replace_scores(run: Run, scores: Array) -> Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -14,13 +14,12 @@ from fastndcg.errors import (
     InvalidTypeError,
     Option,
     UnknownFusionError,
-    join_names,
     shorten,
     suggest_name,
 )
-from fastndcg.fusion.catalog import FUSION_METHODS
+from fastndcg.fusion.catalog import FUSION_METHODS, MethodRecord, index_names
 from fastndcg.fusion.conventions import ABSENT_CHOICES, FusionConvention
-from fastndcg.fusion.joined_runs import JoinedRuns
+from fastndcg.fusion.joined_runs import JoinedRuns, refuse_unknown_runs
 from fastndcg.fusion.normalization import (
     NO_TABLES,
     OWN,
@@ -35,7 +34,6 @@ from fastndcg.fusion.normalization import (
     parse_norms,
     score_ranks,
 )
-from fastndcg.fusion.records import MethodRecord, index_names
 from fastndcg.fusion.training import NO_RELEVANT, SEGFUSE_ENDS
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.parameters import check_parameter
@@ -162,12 +160,7 @@ def read_weights(weights: Weights, names: Sequence[str], method: FusionMethod) -
 
 def _sort_weights(weights: Mapping[str, float], names: Sequence[str]) -> list[Any]:
     """Return the weights in the order of the runs."""
-    for name in weights:
-        if name not in names:
-            hint = suggest_name(name, names) or f" The runs are {join_names(list(names))}."
-            raise InvalidInputError(
-                f"`weights` must name runs that are fused, but there is no run {shorten(name)}.{hint}"
-            )
+    refuse_unknown_runs(weights, names, "weights")
     missing = next((name for name in names if name not in weights), None)
     if missing is not None:
         raise InvalidInputError(
@@ -239,38 +232,37 @@ class AppliedMethod(NamedTuple):
             leave_out_runs(joined, points)
         elif not {"skip", OWN}.isdisjoint(self.treatments):
             fill_absent(joined, points, "zero")
-        if self.convention.precision != "float64":
-            points = points.astype("f4").astype("f8")
-        return points
+        return self._round(points)
 
-    def combine(self, joined: JoinedRuns, points: Array, weights: Array | None) -> Array:
-        """Return the fused score of each document."""
-        fused = np.empty(joined.n_documents)
-        call = self.prepare(points, weights, fused)
-        bounds = joined.offsets
-        joined.run_on_queries(lambda first, stop: call(bounds.item(first), bounds.item(stop)))
-        return self.round(fused)
-
-    def prepare(self, points: Array, weights: Array | None, out: Array) -> Callable[[int, int], None]:
-        """Return a function that writes the fused scores of the documents from a first one up to a stop."""
+    def combine(self, points: Array, weights: Array | None, joined: JoinedRuns | None = None) -> Array:
+        """Return the fused score of each document. The points of `joined` are combined on several threads."""
         if weights is None or self.has_weighted_points:
             weights = np.ones(len(points))
+        factors = read_only(self._round(weights))
+        kernels = load_kernels("fusion.points")
+        combine = getattr(kernels, self.record.kernel)
         is_single = None
-        if self.convention.precision != "float64":
-            weights = weights.astype("f4").astype("f8")
-            is_single = True if self.record.kernel in SUMS_IN_FLOAT32 else None
-        kernel = getattr(load_kernels("fusion.combine"), self.record.kernel)
-        factors = read_only(weights)
-        number = self.number
-        return lambda first, stop: kernel(points, factors, number, is_single, first, stop, out)
+        if self.convention.precision != "float64" and self.record.kernel in SUMS_IN_FLOAT32:
+            is_single = True if self.method.name != "anz" else None  # which no program with float32 has
+        fused = np.empty(points.shape[1])
 
-    def round(self, fused: Array) -> Array:
-        """Return fused scores as the convention's precision has them."""
-        return fused if self.convention.precision == "float64" else fused.astype("f4").astype("f8")
+        def work(first: int, stop: int) -> None:
+            combine(points, factors, self.number, is_single, first, stop, fused)
+
+        if joined is None:
+            work(0, len(fused))
+        else:
+            bounds = joined.offsets
+            joined.run_on_queries(lambda first, stop: work(bounds.item(first), bounds.item(stop)))
+        return self._round(fused)
+
+    def _round(self, values: Array) -> Array:
+        """Return numbers as the convention's precision has them."""
+        return values if self.convention.precision == "float64" else values.astype("f4").astype("f8")
 
     def count_majorities(self, joined: JoinedRuns, weights: Array | None) -> Array:
         """Return the Condorcet score of each document."""
-        kernels = load_kernels("fusion.combine")
+        kernels = load_kernels("fusion.points")
         ranks, _ = joined.rank(self.convention.ties)
         fused = np.empty(joined.n_documents)
         votes = read_only(np.ones(len(joined.names)) if weights is None else weights)
@@ -281,7 +273,7 @@ class AppliedMethod(NamedTuple):
         """Return the fused score of each document, of all steps."""
         if self.compares_ranks:
             return self.count_majorities(joined, weights)
-        return self.combine(joined, self.score(joined, weights), weights)
+        return self.combine(self.score(joined, weights), weights, joined)
 
 
 def check_absent(absent: str | None, method: FusionMethod | None = None) -> str | None:
@@ -342,25 +334,32 @@ def apply_method(
 
 def _score_by_rule(joined: JoinedRuns, applied: AppliedMethod, weights: Array | None) -> Array:
     """Return the points of a method that reads ranks."""
-    method, convention, tables = applied.method, applied.convention, applied.tables
+    method = applied.method
     name = method.record.points
-    score = functools.partial(score_ranks, joined, convention=convention, absent=applied.treatments[0])
+    tables = NO_TABLES if applied.tables is None else applied.tables
     n_ranks = int(joined.sizes.max(initial=0))  # of the longest ranking
-    if name == "borda":
-        return score("BORDA", tables=NO_TABLES)
-    if tables is None:
-        return score("TABLE", tables=POINTS[name](applied, np.arange(n_ranks, dtype="f8"), weights))
-    if name == "probfuse":
-        return score("SEGMENT", tables=tables)
-    if name == "slidefuse":
-        return score("WINDOW", tables=tables, number=float(method.get("w")))
-    if name == "bayesfuse":
+    places = np.arange(n_ranks, dtype="f8")
+    if name == "rrf":
+        tables = _make_rrf(applied, places, weights)
+    elif name == "isr":
+        tables = 1.0 / (places[None] + 1.0) ** 2
+    elif name == "rbc":
+        phi = float(method.get("phi"))
+        tables = (1.0 - phi) * phi ** places[None]
+    elif name == "mapfuse":
+        tables = tables[:, :1] / (places + 1.0)
+    elif name == "bayesfuse":
         n_missing = max(n_ranks - tables.shape[1], 0)
-        padded = np.pad(tables, ((0, 0), (0, n_missing)), constant_values=NO_RELEVANT)
-        return score("TABLE", tables=padded, absent_points=NO_RELEVANT)
-    if name == "mapfuse":
-        tables = tables[:, :1] / np.arange(1.0, n_ranks + 1)
-    return score("TABLE", tables=tables)
+        tables = np.pad(tables, ((0, 0), (0, n_missing)), constant_values=NO_RELEVANT)
+    return score_ranks(
+        joined,
+        {"borda": "BORDA", "probfuse": "SEGMENT", "slidefuse": "WINDOW"}.get(name, "TABLE"),
+        applied.convention,
+        tables,
+        number=float(method.get("w") or 0),
+        absent=applied.treatments[0],
+        absent_points=NO_RELEVANT if name == "bayesfuse" else 0.0,
+    )
 
 
 def _make_rrf(applied: AppliedMethod, places: Array, weights: Array | None) -> Array:
@@ -380,28 +379,6 @@ def _make_rrf(applied: AppliedMethod, places: Array, weights: Array | None) -> A
     with np.errstate(divide="ignore"):  # infinity is refused with the fused scores
         rows = [1.0 / ((places + 1) / weight + shift) if weight > 0 else np.zeros(len(places)) for weight in weights]
     return np.array(rows).reshape(len(weights), len(places))
-
-
-def _make_isr(applied: AppliedMethod, places: Array, weights: Array | None) -> Array:
-    """Return 1 / rank² for each rank. The signature is that of `POINTS`."""
-    del applied, weights
-    points: Array = 1.0 / (places[None] + 1.0) ** 2
-    return points
-
-
-def _make_rbc(applied: AppliedMethod, places: Array, weights: Array | None) -> Array:
-    """Return (1 − phi) · phi^(rank − 1) for each rank."""
-    del weights
-    phi = float(applied.method.get("phi"))
-    points: Array = (1.0 - phi) * phi ** places[None]
-    return points
-
-
-POINTS: dict[str, Callable[[AppliedMethod, Array, Array | None], Array]] = {
-    "rrf": _make_rrf,
-    "isr": _make_isr,
-    "rbc": _make_rbc,
-}
 
 
 def _score_segments(joined: JoinedRuns, applied: AppliedMethod) -> Array:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, UnknownFusionError, join_names, shorten, suggest_name
+from fastndcg.errors import InvalidInputError, UnknownFusionError, shorten, suggest_name
+from fastndcg.fusion.catalog import NORMALIZATIONS, index_names
 from fastndcg.fusion.conventions import FusionConvention
-from fastndcg.fusion.joined_runs import JoinedRuns
-from fastndcg.fusion.records import NORMALIZATIONS, index_names
+from fastndcg.fusion.joined_runs import JoinedRuns, refuse_unknown_runs
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.parsing import as_float, format_call, parse_call, split_list
 from fastndcg.rankings.validation import Array
@@ -196,12 +196,7 @@ def find_norms(norms: Norms | None, usual: Norm, names: Sequence[str]) -> tuple[
                 f"`norms` must have one norm for each of {len(names)} runs, but has {len(chosen)}. Give {{name: norm}}"
             )
         return tuple(chosen)
-    for name in norms.names:
-        if name not in names:
-            hint = suggest_name(name, names) or f" The runs are {join_names(list(names))}."
-            raise InvalidInputError(
-                f"`norms` must name runs that are fused, but there is no run {shorten(name)}.{hint}"
-            )
+    refuse_unknown_runs(norms.names, names, "norms")
     by_name = dict(zip(norms.names, chosen, strict=True))
     return tuple(by_name.get(name, usual) for name in names)
 

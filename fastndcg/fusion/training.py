@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.fusion.conventions import FusionConvention
-from fastndcg.fusion.inputs import NamedRuns, are_unnamed, read_judgments, read_runs
+from fastndcg.fusion.inputs import NamedRuns, read_judgments, read_runs
 from fastndcg.fusion.joined_runs import add_up, rank_run
 from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.join import QRELS_AND_RUN, find_ids, match_documents
@@ -62,9 +63,7 @@ def learn_run(
 ) -> Array:
     """Return the table of one run."""
     judged = judge_ranks(qrels, run, convention, threads)
-    if name == "probfuse":
-        return _learn_equal_segments(judged, n_segments)
-    return LEARN[name](judged)
+    return _learn_equal_segments(judged, n_segments) if name == "probfuse" else LEARN[name](judged)
 
 
 def judge_ranks(qrels: Qrels, run: Run, convention: FusionConvention, threads: int | None) -> JudgedRanks:
@@ -99,11 +98,6 @@ def _learn_bayes(judged: JudgedRanks) -> Array:
     odds = np.log(precisions / np.where(rest == 0, SMALLEST, rest))
     log_odds: Array = np.repeat(odds, np.diff((0, *BAYES_ENDS)))
     return log_odds
-
-
-def _learn_segments(judged: JudgedRanks) -> Array:
-    """Return the precision in each segment of SegFuse."""
-    return _measure_segments(judged, SEGFUSE_ENDS)
 
 
 def _measure_segments(judged: JudgedRanks, ends: Array) -> Array:
@@ -147,7 +141,7 @@ def _learn_map(judged: JudgedRanks) -> Array:
 
 LEARN: dict[str, Callable[[JudgedRanks], Array]] = {
     "bayesfuse": _learn_bayes,
-    "segfuse": _learn_segments,
+    "segfuse": functools.partial(_measure_segments, ends=SEGFUSE_ENDS),
     "slidefuse": _learn_ranks,
     "posfuse": _learn_ranks,
     "mapfuse": _learn_map,
@@ -169,9 +163,8 @@ def _order_runs(runs: NamedRuns, names: tuple[str, ...]) -> list[Run]:
     by_name = dict(zip(runs.names, runs.runs, strict=True))
     missing = [name for name in names if name not in by_name]
     if missing or len(by_name) != len(names):
-        remedy = "Give train=(qrels, {name: run})" if are_unnamed(runs.names) else "Name them alike"
         raise InvalidInputError(
             f"`train` must have the same runs as `runs`, {join_names(list(names))}, but has "
-            f"{join_names(list(by_name))}. {remedy}"
+            f"{join_names(list(by_name))}. Name them alike: train=(qrels, {{name: run}})"
         )
     return [by_name[name] for name in names]

@@ -117,6 +117,11 @@ class ScoringModel(Model):
     def _make_source(self) -> Source:
         """Return what gives the scores."""
 
+    @property
+    def score_dtype(self) -> np.dtype[Any]:
+        """The dtype of scores of whole rows."""
+        return self._make_source().score_dtype
+
     def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
         """Count for each labelled candidate the candidates above and at its place."""
         source = self._make_source()
@@ -307,11 +312,6 @@ class Embeddings(ScoringModel):
     def notes(self) -> tuple[str, ...]:
         """Remarks on vectors all of whose scores underflow."""
         return self._notes
-
-    @property
-    def score_dtype(self) -> np.dtype[Any]:
-        """The dtype of scores."""
-        return self._source.score_dtype
 
     def _make_source(self) -> Source:
         return self._source

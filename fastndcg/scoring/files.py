@@ -59,7 +59,10 @@ def read_embeddings(path: str, similarity: Similarity = "dot", ids: IdFiles | No
     paths = split_paths(path)
     for name in paths:
         check_path(name)
-    tensors = read_safetensors(path) if path.endswith(SAFETENSORS) else read_npy(paths)
+    if path.endswith(SAFETENSORS):
+        tensors = read_safetensors(path)
+    else:
+        tensors = {side: open_npy(name) for side, name in zip(("users", "items"), paths, strict=True)}
     ids = ids or IdFiles(None, None)
     own_ids = [
         read_ids(file, len(tensors[side]), are_texts=are_texts)
@@ -69,11 +72,6 @@ def read_embeddings(path: str, similarity: Similarity = "dot", ids: IdFiles | No
         return Embeddings(**tensors, similarity=similarity, query_ids=own_ids[0], document_ids=own_ids[1])
     except (InvalidInputError, TypeError) as error:
         raise type(error)(f"{show_name(path)}: {error}") from None
-
-
-def read_npy(paths: list[str]) -> dict[str, Any]:
-    """Open two files of NumPy, whose rows are read when they are needed."""
-    return {side: open_npy(path) for side, path in zip(("users", "items"), paths, strict=True)}
 
 
 def open_npy(path: str) -> Any:

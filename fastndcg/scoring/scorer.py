@@ -110,11 +110,6 @@ class Scorer(ScoringModel):
         fitted.n_users = _check_number(n_users, "n_users")
         return fitted
 
-    @property
-    def score_dtype(self) -> np.dtype[Any]:
-        """The dtype of scores of whole rows."""
-        return np.dtype("f8")
-
     def _make_source(self) -> Source:
         return FunctionSource(self.function, self.n_users, self.n_items)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from itertools import product as combine
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -54,30 +55,31 @@ class Operands:
     Copies of vectors of floats that kernels multiply: for the dot product, cosine and euclidean distance.
 
     The bias of an item is one more column, whose number is 1 for all users. A euclidean score is the negative squared
-    distance, which ranks items like the negative distance. See kernels/scoring/product.py.
+    distance, which ranks items like the negative distance. See kernels/scoring/product.py. Operands of torch are
+    tensors in place of arrays.
     """
 
-    def __init__(self, factors: Factors) -> None:
+    def __init__(self, factors: Factors, *, has_roots: bool = False) -> None:
         self._factors = factors
-        self.score_dtype: np.dtype[Any] = find_float_dtype(factors)
+        self.score_dtype: np.dtype[Any] = find_float_dtype(factors, has_roots=has_roots)
         self.operand_dtype = self.score_dtype  # or uint64 for packed bits
         self.is_distance = True if factors.similarity == "euclidean" else None  # as kernels take it
         self._has_bias = factors.item_biases is not None
         self.n_columns = int(factors.users.shape[1]) + self._has_bias
 
-    def take_users(self, users: slice | Array, out: Array) -> None:
+    def take_users(self, users: Any, out: Any) -> None:
         """Write the rows of some users to the first rows of an operand."""
         rows = self._take(take_rows(self._factors.users, users), out)
         if self._has_bias:
             rows[:, -1] = 1
 
-    def take_items(self, items: slice | Array, out: Array) -> None:
+    def take_items(self, items: Any, out: Any) -> None:
         """Write the rows of some items to the first rows of an operand."""
         rows = self._take(take_rows(self._factors.items, items), out)
         if self._factors.item_biases is not None:
             rows[:, -1] = self._factors.item_biases[items]
 
-    def _take(self, values: Array, out: Array) -> Array:
+    def _take(self, values: Any, out: Any) -> Any:
         """Copy vectors to the first rows of an operand, scaled to length 1 for cosine. Return these rows."""
         rows = out[: len(values)]
         own = rows[:, : values.shape[1]]
@@ -96,7 +98,7 @@ class BitOperands(Operands):
         self.operand_dtype = np.dtype("u8")
         self.n_columns = -(-int(factors.users.shape[1]) // 8)
 
-    def _take(self, values: Array, out: Array) -> Array:
+    def _take(self, values: Any, out: Any) -> Any:
         """Copy packed bits to the first rows of an operand, padded with 0."""
         words = out[: len(values)].view("u1")
         words[:, : values.shape[1]] = values
@@ -165,38 +167,33 @@ def find_largest_sum(factors: Factors, names: tuple[str, str]) -> int:
     return n_columns * max(-lowest_user, highest_user) * max(-lowest_item, highest_item)
 
 
-class Followed(Generic[Work]):
-    """Parts of work, whose end is reported to the user's function in numbers of users."""
-
-    def __init__(self, parts: Iterable[Work], n_parts: int, n_users: int, report: Callable[[int, int], None] | None):
-        self.parts = parts
-        self._n_parts = n_parts
-        self._n_users = n_users
-        self._report = report
-        self._n_done = 0
-        self._lock = threading.Lock()
-
-    def end_part(self) -> None:
-        """Report that one more part has ended. Any thread may call this."""
-        if self._report is not None:
-            with self._lock:
-                self._n_done += 1
-                self._report(self._n_users * self._n_done // self._n_parts, self._n_users)
-
-
 @contextlib.contextmanager
-def follow(parts: Sequence[Work], n_users: int, options: Options) -> Iterator[Followed[Work]]:
-    """Yield parts that report to a bar when they are taken, and to the user's function when they have ended."""
+def follow(
+    parts: Sequence[Work], n_users: int, options: Options
+) -> Iterator[tuple[Iterable[Work], Callable[[], None]]]:
+    """
+    Yield parts, which a bar counts when they are taken, and a function to call when one has ended.
+
+    It tells the user's function the number of users that are done. Any thread may call it.
+    """
+    n_done = count(1)
+    lock = threading.Lock()
+
+    def end_part() -> None:
+        if options.progress is not None:
+            with lock:
+                options.progress(n_users * next(n_done) // len(parts), n_users)
+
     with track(parts, "scoring users", len(parts)) as tracked:
-        yield Followed(tracked, len(parts), n_users, options.progress)
+        yield tracked, end_part
 
 
 def iterate(parts: Sequence[Work], n_users: int, options: Options) -> Iterator[Work]:
     """Yield parts with progress. Each has ended when the next one is taken."""
-    with follow(parts, n_users, options) as followed:
-        for part in followed.parts:
+    with follow(parts, n_users, options) as (tracked, end_part):
+        for part in tracked:
             yield part
-            followed.end_part()
+            end_part()
 
 
 def read_memory(options: Options) -> int:
@@ -240,13 +237,13 @@ class VectorSource(Source):
                     block = worker.load_items(column, min(column + tiling.n_tile_columns, end))
                     consumer.take(state, block, worker.scratch)
                 consumer.end(state)
-                followed.end_part()
+                end_part()
 
             return work
 
         parts = tiling.list_parts()
-        with follow(parts, len(users), options) as followed:
-            run_all(followed.parts, make_worker, min(tiling.threads, max(len(parts), 1)))
+        with follow(parts, len(users), options) as (tracked, end_part):
+            run_all(tracked, make_worker, min(tiling.threads, max(len(parts), 1)))
 
     def score_pairs(self, users: Array, items: Array) -> Array:
         """Return the score of each user for one item, to the bit as in tiles."""

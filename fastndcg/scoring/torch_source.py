@@ -18,7 +18,7 @@ from fastndcg.inputs.messages import Options
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.imports import optional_import
 from fastndcg.scoring.consumers import Columns, RankCounter, RowWriter, Source, TopFinder
-from fastndcg.scoring.sources import Factors, cut, find_float_dtype, finish_scores, iterate, read_memory
+from fastndcg.scoring.sources import Factors, Operands, cut, find_float_dtype, finish_scores, iterate, read_memory
 
 SHAPES: dict[str, tuple[int, int]] = {"cpu": (256, 4096)}  # of a tile by the type of the device
 LARGE_SHAPE = (1024, 16384)  # of other devices, where a call takes longer than a small tile
@@ -29,12 +29,6 @@ BYTE_BITS = 8
 def load_torch() -> Any:
     """Return the module torch."""
     return optional_import("torch", "evaluating tensors", "torch")
-
-
-def read_dtype(dtype: Any) -> Any:
-    """Return the dtype of torch for a dtype of NumPy."""
-    torch = load_torch()
-    return torch.float64 if np.dtype(dtype) == np.float64 else torch.float32
 
 
 @contextlib.contextmanager
@@ -50,7 +44,7 @@ def full_precision(device: Any) -> Iterator[None]:
             torch.set_float32_matmul_precision(precision)
 
 
-class TorchOperands:
+class TorchOperands(Operands):
     """
     The operands of vectors in torch, as float32 or float64.
 
@@ -58,33 +52,21 @@ class TorchOperands:
     """
 
     def __init__(self, factors: Factors) -> None:
-        self._factors = factors
+        super().__init__(factors, has_roots=True)
         self._torch = load_torch()
         self.device: Any = factors.users.device
-        self.score_dtype = find_float_dtype(factors, has_roots=True)
-        self.dtype = read_dtype(self.score_dtype)
-        n_columns = factors.users.shape[1]
+        self.dtype = self._torch.float64 if self.score_dtype == np.float64 else self._torch.float32
         self._is_packed = factors.similarity == "hamming"
-        self._n_own = n_columns * BYTE_BITS if self._is_packed else n_columns
-        self._is_distance = factors.similarity == "euclidean"
-        self._has_bias = factors.item_biases is not None
-        self.n_columns = self._n_own + self._has_bias
-
-    def take_users(self, users: Array, n_rows: int) -> Any:
-        """Return an operand with the rows of some users, filled with 0 up to a number of rows."""
-        operand = self._take(self._factors.users, self.move(users), n_rows)
-        if self._has_bias:
-            operand[:, -1] = 1
-        return operand
-
-    def take_items(self, items: slice | Array, n_rows: int) -> Any:
-        """Return an operand with the rows of some items, filled with 0 up to a number of rows."""
-        factors = self._factors
-        rows = items if isinstance(items, slice) else self.move(items)
-        operand = self._take(factors.items, rows, n_rows)
+        if self._is_packed:
+            self.n_columns *= BYTE_BITS
         if factors.item_biases is not None:
-            biases = self.move(factors.item_biases[items])
-            operand[: len(biases), -1] += biases.to(self.dtype)
+            self._factors = factors._replace(item_biases=self.move(factors.item_biases))
+
+    def make(self, rows: slice | Array, n_rows: int, *, are_users: bool) -> Any:
+        """Return an operand with the rows of some users or items, filled with 0 up to a number of rows."""
+        operand = self._torch.zeros((n_rows, self.n_columns), dtype=self.dtype, device=self.device)
+        places = rows if isinstance(rows, slice) else self.move(rows)
+        (self.take_users if are_users else self.take_items)(places, operand)
         return operand
 
     def multiply(self, users: Any, items: Any) -> Any:
@@ -93,7 +75,7 @@ class TorchOperands:
 
         Distances are added up from differences, which loses no digits where vectors are far from 0.
         """
-        if self._is_distance:
+        if self.is_distance:
             return -self._torch.cdist(users, items, compute_mode="donot_use_mm_for_euclid_dist")
         return users @ items.T
 
@@ -102,27 +84,21 @@ class TorchOperands:
         copied = np.array(array, "f4" if array.dtype.kind == "f" and self.score_dtype.itemsize == 4 else None)
         return self._torch.from_numpy(copied).to(self.device)
 
-    def _take(self, vectors: Any, rows: Any, n_rows: int) -> Any:
+    def _take(self, values: Any, out: Any) -> Any:
         """
-        Return an operand of floats, scaled to length 1 for cosine. Full blocks of floats may be a view.
+        Copy vectors to the first rows of an operand, scaled to length 1 for cosine. Return these rows.
 
         Lengths are taken of operands of one shape and layout: torch adds in another order for others.
         """
-        values = vectors[rows]
         if self._is_packed:
             shifts = self._torch.arange(BYTE_BITS, device=self.device, dtype=self._torch.uint8)
             values = ((values.unsqueeze(2) >> shifts) & 1).reshape(len(values), -1).to(self.dtype) * 2 - 1
-        values = values.to(self.dtype)
-        is_cosine = self._factors.similarity == "cosine"
-        if len(values) == n_rows and not self._has_bias and not is_cosine:
-            return values
-        operand = self._torch.zeros((n_rows, self.n_columns), dtype=self.dtype, device=self.device)
-        own = operand[:, : self._n_own]
+        own = out[:, : values.shape[1]]
         own[: len(values)] = values
-        if is_cosine:
+        if self._factors.similarity == "cosine":
             lengths = self._torch.linalg.vector_norm(own, dim=1, keepdim=True)
             own /= lengths.clamp_(min=self._torch.finfo(self.dtype).tiny)  # 0 of rows that fill the operand
-        return operand
+        return out[: len(values)]
 
 
 class Listed(NamedTuple):
@@ -142,14 +118,14 @@ class TorchBlock:
         self.columns = columns
         self.n_rows, self.n_columns = shape
         self.n_users = len(users)
-        self._users = operands.take_users(users, self.n_rows)
+        self._users = operands.make(users, self.n_rows, are_users=True)
 
     def iterate(self, lists: Listed | None) -> Iterator[tuple[int, int, Any]]:
         """Yield the tiles: the first column, a stop, and scores, which are -inf for items that do not count."""
         items = self.columns.items
         for number, (start, end) in enumerate(cut(self.columns.n_columns, self.n_columns)):
             own_items = slice(start, end) if items is None else items[start:end]
-            item_operand = self.operands.take_items(own_items, self.n_columns)
+            item_operand = self.operands.make(own_items, self.n_columns, are_users=False)
             scores = self.operands.multiply(self._users, item_operand)[: self.n_users]
             scores[:, end - start :] = -np.inf
             if lists is not None:
@@ -161,7 +137,7 @@ class TorchBlock:
         """Return the score of each row for one item, from tiles of the same shape."""
         scores = []
         for first, stop in cut(len(rows), self.n_columns):
-            item_operand = self.operands.take_items(items[first:stop], self.n_columns)
+            item_operand = self.operands.make(items[first:stop], self.n_columns, are_users=False)
             places = self.operands.move(rows[first:stop].astype("i8"))
             columns = self.torch.arange(len(places), device=self.operands.device)
             scores.append(self.operands.multiply(self._users, item_operand)[places, columns])

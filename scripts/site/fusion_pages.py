@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import fastndcg as fn
-from fastndcg.fusion.catalog import FAMILIES, NORMALIZATIONS
+from fastndcg.fusion.catalog import FAMILIES, NORMALIZATIONS, MethodRecord
 from fastndcg.fusion.conventions import CHOICES, FIELDS
-from fastndcg.fusion.records import MethodRecord
 from fastndcg.parsing import format_value
 from fastndcg.runtime.escapes import markdown_line
 from scripts.site.fusion_formulas import FORMULAS

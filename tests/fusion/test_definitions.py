@@ -117,7 +117,7 @@ def test_every_record_of_the_catalogue_has_a_definition_test():
 def test_record_is_complete_and_its_names_parse(record):
     from fastndcg.kernels.lookup import load_kernels
 
-    assert hasattr(load_kernels("fusion.combine"), record.kernel)
+    assert hasattr(load_kernels("fusion.points"), record.kernel)
     assert record.formula
     assert record.source
     for text in (record.name, *record.aliases, *record.names_elsewhere):

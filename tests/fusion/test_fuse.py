@@ -183,7 +183,7 @@ def test_a_run_that_lacks_a_query_has_no_part_in_it(method, absent):
         ({"runs": {"q1": {"d1": 1}}}, "looks like one run"),
         ({"runs": {"a": {"query": ["q"], "document": ["d"]}, "b": B}}, r"`runs\['a'\]`: `run` must have one column"),
         ({"runs": {"a": fn.Embeddings([[1.0]], [[2.0]]), "b": B}}, r"not a model .* model.top\(k\)"),
-        ({"method": "mapfuse", "train": ({"q1": {"d1": 1}}, [A, B])}, r"Give train=\(qrels, \{name: run\}\)"),
+        ({"method": "mapfuse", "train": ({"q1": {"d1": 1}}, [A, B])}, r"alike: train=\(qrels, \{name: run\}\)"),
         ({"depth": 0}, "`depth` must be a whole number of 1 or more"),
         ({"absent": "none"}, "`absent` must be one of"),
         ({"method": "condorcet", "absent": "zero"}, "compares ranks"),

@@ -145,10 +145,9 @@ def test_sums_of_folds_equal_the_sums_of_their_queries():
     folds = np.arange(judged.n_queries, dtype="i4") % 3
     sets = np.array([[1, 1, 0], [0, 1, 1]], "u1")
     for chosen, interval in zip(sets, steps.find_best(folds, sets), strict=True):
-        queries = np.flatnonzero(chosen[folds])
-        part, places = judged.select(queries)
-        alone = search_line(part, x[judged.rows][places], y[judged.rows][places])
-        assert alone.find_best(np.zeros(len(queries), "i4"), np.ones((1, 1), "u1"))[0] == interval
+        alone = search_line(judged, x[judged.rows], y[judged.rows], queries=chosen[folds] == 1)
+        assert alone.find_best(folds, chosen[None])[0] == interval
+        assert (np.diff(alone.offsets)[chosen[folds] == 0] == 1).all()  # others have no steps
 
 
 def test_metric_that_reads_more_is_refused():

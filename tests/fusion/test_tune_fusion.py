@@ -501,7 +501,7 @@ def test_unknown_methods_and_wrong_runs_are_refused():
         fn.tune_fusion(None, runs, "ndcg@5")
     with pytest.raises(InvalidInputError, match="`run` must be the name of a tuned run, not 'zz'"):
         tuned._find_curve("zz")
-    with pytest.raises(InvalidInputError, match=r"lacks 'run1'"):
+    with pytest.raises(InvalidInputError, match="one run for each of the 2 tuned runs, 'run0', 'run1', but has 1"):
         tuned.apply({"run0": runs["run0"]})
     with pytest.raises(InvalidInputError, match="Did you mean 'run1'"):
         tuned.apply({"run0": runs["run0"], "run11": runs["run1"]})

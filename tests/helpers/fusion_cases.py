@@ -3,7 +3,7 @@
 import numpy as np
 
 import fastndcg as fn
-from fastndcg.fusion.tuning.judged_runs import judge_runs
+from fastndcg.fusion.tuning.line_search import judge_runs
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import parse_convention
 

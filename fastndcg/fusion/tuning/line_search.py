@@ -1,27 +1,34 @@
-"""The exact line search: the metric as a step function of the weight of two score lists, with every step."""
+"""
+The exact line search: the metric as a step function of the weight of two score lists, with every step.
+
+It works on the documents of joined runs with their judgments, which the evaluation of every fused run shares.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.engine import run as engine
+from fastndcg.engine.apply import apply_convention
 from fastndcg.engine.chunk import Span, cut_queries
 from fastndcg.engine.plan import describe_kernel, make_plan
 from fastndcg.engine.scratch import Scratch
-from fastndcg.errors import Choice, UndefinedMetricError
-from fastndcg.fusion.joined_runs import add_up
-from fastndcg.fusion.tuning.judged_runs import JudgedRuns
+from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
+from fastndcg.fusion.joined_runs import add_up, replace_scores
+from fastndcg.inputs.join import join, tie_keys
+from fastndcg.inputs.table import Qrels, Run
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
-from fastndcg.metrics.resolve import find_kernel_place
+from fastndcg.metrics.resolve import find_denominators, find_kernel_place
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.compact import HitRankings, KnownHits, find_tie_starts
+from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all
@@ -32,6 +39,82 @@ N_HITS = 1 << 20
 SPAN_DOCUMENTS = 1 << 18
 LOWEST = 5e-324  # a crossing at 0 is before the first ranking
 NARROW = 1e-12  # a window of weights with more crossings than this is not divided further
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRuns:
+    """Judged documents of joined runs, without scores."""
+
+    rankings: Rankings  # after the changes of the convention, with scores that are ignored
+    rows: Array  # (n_documents,) int64: the row of each document in the run that was judged
+    metric: Metric
+    convention: Convention
+    undefined: Array | None  # (n_queries,) bool: queries without judgments, in which no metric has a value
+    n_missing_in_run: int  # queries that only the qrels have
+    n_missing_in_qrels: int
+    sign: int  # 1 if higher values of the metric are better, else -1
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries."""
+        return self.rankings.n_queries
+
+    @property
+    def query_ids(self) -> Array:
+        """The ids of the queries."""
+        ids = self.rankings.query_ids
+        return np.arange(self.n_queries) if ids is None else ids
+
+    def evaluate(self, scores: Array, threads: int | None = None) -> Array:
+        """Return the metric of each query for the fused scores of the documents of the rankings."""
+        base = self.rankings
+        rankings = Rankings.from_checked(
+            base.labels, scores, base.offsets, base.query_ids, base.judged, base.pool, base._find_name, base.tie_keys
+        )
+        output = engine.run(rankings, (self.metric,), self.convention, undefined=self.undefined, threads=threads)
+        return np.ascontiguousarray(output.values[:, 0])
+
+
+def judge_runs(qrels: Qrels, documents: Run, metric: Metric, convention: Convention, threads: int | None) -> JudgedRuns:
+    """Join the documents of all runs, whose scores are ignored, with the judgments. The convention is for ids."""
+    _check_metric(metric, convention)
+    rows = np.arange(len(documents), dtype="f8")
+    joined = join(qrels, replace_scores(documents, rows), convention, threads)
+    rankings = joined.rankings
+    if TIES[convention.ties].orders == "id":
+        keys = tie_keys(
+            replace_scores(documents, np.zeros(len(documents))), threads
+        )  # keys differ where scores are equal
+        rankings = rankings.replace(tie_keys=keys[rankings.scores.astype("i8")])
+    rankings = apply_convention(rankings, convention)
+    return JudgedRuns(
+        rankings,
+        rankings.scores.astype("i8"),
+        metric,
+        convention,
+        joined.unjudged_queries,
+        joined.n_missing_in_run,
+        joined.n_missing_in_qrels,
+        1 if metric.record.higher_is_better else -1,
+    )
+
+
+def _check_metric(metric: Metric, convention: Convention) -> None:
+    """Raise an error for a metric whose mean does not follow from the ranks of relevant documents in each query."""
+    remedy = "Take a metric such as ndcg@10"
+    if metric.record.by_subtopic or metric.record.function_name != "evaluate":
+        raise InvalidInputError(f"`metric` must read one label a document, but {metric} does not. {remedy}")
+    if metric.aggregate is not None or find_denominators((metric,), convention):
+        raise InvalidInputError(f"`metric` must have a mean over queries, but {metric} has another. {remedy}")
+    if make_plan((metric,), convention).views:
+        raise InvalidInputError(
+            f"`metric` must depend on the ranks of relevant documents alone, but {metric} reads unjudged ones. {remedy}"
+        )
+    if convention.score_dtype == "float32":
+        raise InvalidInputError(
+            f"`convention` must compare scores as they are, but {convention} rounds them to float32. Take ",
+            Choice("score_dtype", ["as given"]),
+        )
 
 
 class Interval(NamedTuple):
@@ -47,7 +130,7 @@ class Interval(NamedTuple):
         return self.low + (self.high - self.low) / 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepFunction:
     """
     The metric of each query as a step function of the weight between 0 and 1.
@@ -65,24 +148,21 @@ class StepFunction:
     values: Array  # (n_steps,) float64
     offsets: Array  # (n_queries + 1,) int64: query q owns steps offsets[q] up to offsets[q + 1]
     sign: int = 1  # -1 if lower values are better
-    # the steps of all queries in the order of the weight, made when they are first used
-    _sorted: list[tuple[Array, Array, Array]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def first_values(self) -> Array:
         """The value of each query before its first step, that is at weight 0: (n_queries,)."""
         return self.values[self.offsets[:-1]]
 
-    def sort(self) -> tuple[Array, Array, Array]:
-        """Return the weights, queries and values of all steps after the first ones, in the order of the weight."""
-        if not self._sorted:
-            is_later = np.ones(len(self.starts), bool)
-            is_later[self.offsets[:-1]] = False
-            later = is_later.nonzero()[0]
-            order = later[self.starts[later].argsort(kind="stable")]
-            queries = np.repeat(np.arange(len(self.offsets) - 1, dtype="i4"), np.diff(self.offsets))
-            self._sorted.append((self.starts[order], queries[order], self.values[order]))
-        return self._sorted[0]
+    @functools.cached_property
+    def in_order(self) -> tuple[Array, Array, Array]:
+        """The weights, queries and values of all steps after the first ones, in the order of the weight."""
+        is_later = np.ones(len(self.starts), bool)
+        is_later[self.offsets[:-1]] = False
+        later = is_later.nonzero()[0]
+        order = later[self.starts[later].argsort(kind="stable")]
+        queries = np.repeat(np.arange(len(self.offsets) - 1, dtype="i4"), np.diff(self.offsets))
+        return self.starts[order], queries[order], self.values[order]
 
     def find_best(self, folds: Array, sets: Array) -> list[Interval]:
         """
@@ -90,11 +170,11 @@ class StepFunction:
 
         `folds` has the fold of each query, int32, and `sets` is (n_sets, n_folds) uint8, 1 for the folds of a set.
         """
-        weights, queries, values = self.sort()
+        weights, queries, values = self.in_order
         first = self.sign * self.first_values
         counts = sets @ np.bincount(folds[~np.isnan(first)], minlength=sets.shape[1])
         best = np.empty((len(sets), 3))
-        load_kernels("fusion.step_sums").find_best(
+        load_kernels("fusion.line_search").find_best(
             weights, queries, self.sign * values, folds, sets, first, np.empty((len(sets), 4)), best
         )
         return [
@@ -104,30 +184,30 @@ class StepFunction:
 
     def find_cell(self, weight: float) -> tuple[float, float]:
         """Return the last step of any query up to a weight, and the first one above it."""
-        weights = self.sort()[0]
+        weights = self.in_order[0]
         place = int(np.searchsorted(weights, weight, side="right"))
         low = float(weights[place - 1]) if place else 0.0
         return low, float(weights[place]) if place < len(weights) else 1.0
 
     def sum_curve(self) -> tuple[Array, Array]:
         """Return the weights at which the mean over all queries changes, from 0 on, and the mean from each one on."""
-        weights, queries, values = self.sort()
+        weights, queries, values = self.in_order
         starts = np.empty(len(weights) + 1)
         sums = np.empty(len(weights) + 1)
         state = self.first_values.copy()
         n_defined = np.count_nonzero(~np.isnan(state))
-        n = load_kernels("fusion.step_sums").sum_curve(weights, queries, values, state, starts, sums)
+        n = load_kernels("fusion.line_search").sum_curve(weights, queries, values, state, starts, sums)
         return starts[:n].copy(), sums[:n] / n_defined
 
     def look_up(self, points: Array) -> Array:
         """Return the value of each query at some weights in rising order: (n_queries, n_points)."""
         out = np.empty((len(self.offsets) - 1, len(points)))
-        load_kernels("fusion.step_sums").look_up(self.starts, self.values, self.offsets, points, out)
+        load_kernels("fusion.line_search").look_up(self.starts, self.values, self.offsets, points, out)
         return out
 
 
 class Steps(NamedTuple):
-    """The steps of a span of queries: their queries, where they begin, and the values from there on."""
+    """Steps of some queries: their queries, where they begin, and the values from there on."""
 
     queries: Array
     starts: Array
@@ -145,21 +225,24 @@ class LineInputs(NamedTuple):
     depth: int
 
 
-def search_line(judged: JudgedRuns, x: Array, y: Array, *, threads: int | None = None) -> StepFunction:
+def search_line(
+    judged: JudgedRuns, x: Array, y: Array, *, queries: Array | None = None, threads: int | None = None
+) -> StepFunction:
     """
     Return the metric of each query for the scores ``w * x + (1 - w) * y`` of all weights w between 0 and 1.
 
-    `x` and `y` are (n_documents,) float64, the parts of both lists in the fusion. Memory is bounded, except for the
-    steps of the result. Values are those of the engine for the hits of each ranking. Rankings are those of the lines
-    without rounding: see `StepFunction` for where the engine has others. The number of threads changes no bit. A query
-    that has a value at some weights only is an error.
+    `x` and `y` are (n_documents,) float64, the parts of both lists in the fusion. `queries` is (n_queries,) bool, False
+    for queries whose values do not count: they have no steps. Memory is bounded, except for the steps of the result.
+    Values are those of the engine for the hits of each ranking. Rankings are those of the lines without rounding: see
+    `StepFunction` for where the engine has others. The number of threads changes no bit. A query that has a value at
+    some weights only is an error.
     """
-    inputs = _make_inputs(judged, x, y)
+    inputs = _make_inputs(judged, x, y, queries)
     n_threads = check_threads(threads)
     work = judged.rankings.offsets + np.arange(judged.n_queries + 1)
     is_short = work[-1] < SPAN_DOCUMENTS
     spans = [(0, judged.n_queries)] if is_short else cut_queries(work, SPAN_DOCUMENTS, n_threads)
-    parts: dict[Span, Steps] = {}
+    parts: dict[Span, list[Steps]] = {}
 
     def make_worker() -> Callable[[Span], None]:
         worker = _Worker(inputs)
@@ -167,18 +250,22 @@ def search_line(judged: JudgedRuns, x: Array, y: Array, *, threads: int | None =
 
     with track(spans, "searching weights", len(spans)) as tracked_spans:
         run_all(tracked_spans, make_worker, min(n_threads, max(len(spans), 1)))
-    columns = [np.concatenate(column) for column in zip(*(parts[span] for span in sorted(spans)), strict=True)]
+    steps_of_parts = (part for span in sorted(spans) for part in parts[span])
+    columns = [np.concatenate(column) for column in zip(*steps_of_parts, strict=True)]
     steps = join_steps(columns[0], columns[1], columns[2], judged.n_queries, judged.sign)
     _check_defined(judged, steps)
     return steps
 
 
-def _make_inputs(judged: JudgedRuns, x: Array, y: Array) -> LineInputs:
+def _make_inputs(judged: JudgedRuns, x: Array, y: Array, queries: Array | None) -> LineInputs:
     """Collect what kernels read: lines, candidates and pools."""
     rankings = judged.rankings
     labels = rankings.labels
     keeps_negative = judged.convention.negative_labels == "keep"
-    places = np.flatnonzero(labels != 0 if keeps_negative else labels > 0)
+    is_candidate = labels != 0 if keeps_negative else labels > 0
+    if queries is not None:
+        is_candidate &= np.repeat(queries, np.diff(rankings.offsets))
+    places = np.flatnonzero(is_candidate)
     before = np.searchsorted(places, rankings.offsets)
     candidates = (places, read_only(labels[places]), read_only(before))
     pool = (labels, rankings.offsets) if rankings.pool is None else rankings.pool
@@ -256,24 +343,21 @@ class _Worker:
         self._above = np.empty(n_candidates, "i4")
         self._ties = np.empty(n_candidates, "i4")
         self._cursor = np.zeros(4, "i8")
-        ranking = (*(np.empty(n_most, "i4") for _ in range(4)), np.empty(n_most, inputs.candidates[1].dtype))
-        self._state = (self._cursor, *ranking)
+        self._state = (self._cursor, np.empty(n_most, "i4"), np.empty(n_most, bool))
 
     def _make_event_buffers(self, n: int) -> None:
         self._events = np.empty(n), np.empty(n, "i8")
         crossings = np.empty(n)
         self._sort_buffers = (crossings, crossings.view("i8"), np.empty(n, "i8"), np.empty(n, "i4"), np.empty(n, "i4"))
 
-    def search(self, span: Span) -> Steps:
-        """Return the steps of a span of queries."""
+    def search(self, span: Span) -> list[Steps]:
+        """Return the steps of a span of queries, part by part."""
         parts: list[Steps] = []
         first, stop = span
         while first < stop:
             check_stopped()
             first = self._search_window((first, stop), (LOWEST, 1.0), parts)
-        if not parts:
-            return Steps(np.empty(0, "i4"), np.empty(0), np.empty(0))
-        return Steps(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return parts
 
     def _search_window(self, span: Span, window: tuple[float, float], parts: list[Steps]) -> int:
         """

@@ -13,11 +13,13 @@ import numpy as np
 
 from fastndcg.choices import FusedDuplicateChoice
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
+from fastndcg.evaluation import Request
 from fastndcg.exports.exportable import Printable, PrintedTable
 from fastndcg.exports.files import write_whole
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import FusedRun, fuse
 from fastndcg.fusion.inputs import are_pairs, pair_names
+from fastndcg.fusion.joined_runs import refuse_unknown_runs
 from fastndcg.fusion.tuning.line_search import Interval, StepFunction
 from fastndcg.fusion.tuning.search import Folds
 from fastndcg.metrics.metric import Metric
@@ -226,20 +228,28 @@ class GridPicture(NamedTuple):
     means: Array  # (n_points, n_weights)
 
 
-class Origin(NamedTuple):
-    """Options of the fusion, which `apply` repeats, and the counts of what was left out."""
+class TuningOptions(NamedTuple):
+    """The checked options of `tune_fusion`, of which `apply` repeats those of the fusion."""
 
-    names: tuple[str, ...]
-    depth: int | None
+    request: Request
+    fusion_convention: FusionConvention
     absent: str | None
-    convention: FusionConvention
-    notes: tuple[str, ...]
-    seed: int
-    clusters: dict[Any, Any] | None
+    depth: int | None
     duplicates: FusedDuplicateChoice | None
     threads: int | None
+    seed: int
 
 
+class Origin(NamedTuple):
+    """The tuned runs, the options, the cluster of each query, and notes that count what was left out."""
+
+    names: tuple[str, ...]
+    options: TuningOptions
+    clusters: dict[Any, Any] | None
+    notes: tuple[str, ...]
+
+
+@dataclass(eq=False, repr=False)
 class TunedFusion(Picklable, Printable):
     """
     A fusion whose method, parameters and weights were tuned on judged queries. `tune_fusion` returns it.
@@ -270,11 +280,6 @@ class TunedFusion(Picklable, Printable):
     origin : Origin
         How the runs were fused.
 
-    Attributes
-    ----------
-    best, held_out, baselines, curves
-        See above.
-
     Examples
     --------
     >>> qrels = {f"q{i}": {"d1": 1} for i in range(6)}
@@ -285,49 +290,36 @@ class TunedFusion(Picklable, Printable):
     ({'first': 0.75, 'second': 0.25}, {'RR': 1.0})
     """
 
-    def __init__(
-        self,
-        best: BestFusion,
-        held_out: Results,
-        baselines: Mapping[str, Results],
-        *,
-        method_rows: tuple[MethodRow, ...],
-        fold_rows: tuple[FoldRow, ...],
-        grid_rows: tuple[GridRow, ...],
-        picture: GridPicture,
-        curves: tuple[FusionCurve, ...],
-        origin: Origin,
-    ) -> None:
-        self.best = best
-        self.held_out = held_out
-        self.baselines = dict(baselines)
-        self.curves = curves
-        self._method_rows = method_rows
-        self._fold_rows = fold_rows
-        self._grid_rows = grid_rows
-        self.picture = picture
-        self._origin = origin
+    best: BestFusion
+    held_out: Results
+    baselines: dict[str, Results]
+    method_rows: tuple[MethodRow, ...]
+    fold_rows: tuple[FoldRow, ...]
+    grid_rows: tuple[GridRow, ...]
+    picture: GridPicture
+    curves: tuple[FusionCurve, ...]
+    origin: Origin
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the runs."""
-        return self._origin.names
+        return self.origin.names
 
     @property
     def methods(self) -> Table[MethodRow]:
         """The held-out mean of each method, tuned alone, and what all queries choose of it."""
-        return Table(self._method_rows, METHOD_COLUMNS, ("held-out means of each method tuned alone",))
+        return Table(self.method_rows, METHOD_COLUMNS, ("held-out means of each method tuned alone",))
 
     @property
     def folds(self) -> Table[FoldRow]:
         """The choice of the queries outside each fold, with the mean of the fold."""
-        return Table(self._fold_rows, FOLD_COLUMNS)
+        return Table(self.fold_rows, FOLD_COLUMNS)
 
     @property
     def grid(self) -> Table[GridRow]:
         """Each method with each choice of its parameters, tuned alone."""
         note = f"{self.metric}: difference of held-out means to {self.best.method}, parameters fixed, weights tuned"
-        return Table(self._grid_rows, GRID_COLUMNS, (note,))
+        return Table(self.grid_rows, GRID_COLUMNS, (note,))
 
     def to_frame(self) -> Any:
         """
@@ -354,9 +346,9 @@ class TunedFusion(Picklable, Printable):
         ['method', 'weight first', 'weight second', 'mean', 'standard_error', 'held_out', 'difference']
         """
         pandas = optional_import("pandas", "a frame", "pandas")
-        rows = self._grid_rows
+        rows = self.grid_rows
         columns: dict[str, list[Any]] = {"method": [row.method for row in rows]}
-        for name in self._origin.names:
+        for name in self.origin.names:
             columns[f"weight {name}"] = [math.nan if row.weights is None else row.weights[name] for row in rows]
         names = {"mean": "mean", "error": "standard_error", "held_out": "held_out", "difference": "difference"}
         columns |= {name: [getattr(row, own) for row in rows] for own, name in names.items()}
@@ -375,11 +367,7 @@ class TunedFusion(Picklable, Printable):
     @property
     def curve(self) -> FusionCurve:
         """The metric against the weight of the first run."""
-        if not self.curves:
-            raise InvalidInputError(
-                f"a curve needs a method that is linear in its weights, not {self.best.method}. Take wsum or rrf"
-            )
-        return self.curves[0]
+        return self._find_curve(None)
 
     @property
     def name(self) -> str:
@@ -389,13 +377,13 @@ class TunedFusion(Picklable, Printable):
     @functools.cached_property
     def comparison(self) -> Comparison:
         """The comparison of the held-out values with each run, equal weights and rrf(k=60): see `compare`."""
-        origin = self._origin
+        origin = self.origin
         return compare(
             {self.name: self.held_out} | self.baselines,
             baseline=self.name,
             clusters=origin.clusters,
-            seed=origin.seed,
-            threads=origin.threads,
+            seed=origin.options.seed,
+            threads=origin.options.threads,
         )
 
     @property
@@ -442,7 +430,7 @@ class TunedFusion(Picklable, Printable):
         n_repeats = len({row.repeat for row in self.folds})
         notes.append(
             f"{self.name}: held-out values, {n_folds} folds, {n_repeats} repeat{'s' if n_repeats > 1 else ''}, seed "
-            f"{self._origin.seed}; difference: the system minus {self.name}"
+            f"{self.origin.options.seed}; difference: the system minus {self.name}"
         )
         if not self.has_gain:
             rival = self.rival
@@ -457,7 +445,7 @@ class TunedFusion(Picklable, Printable):
                 f"{format_interval(rival.difference_low, rival.difference_high, signed=True)}, corrected p "
                 f"{format_p_value(rival.p_corrected)}; {remedy}"
             )
-        return (*notes, *self.comparison.notes[1:], *self._origin.notes)
+        return (*notes, *self.comparison.notes[1:], *self.origin.notes)
 
     def _notes_on_weights(self) -> list[str]:
         """Return what the interval of the best weight of two runs means."""
@@ -501,48 +489,36 @@ class TunedFusion(Picklable, Printable):
         InvalidInputError
             If the names are not those of the tuned runs, or `fuse` refuses the runs.
         """
-        names = self._origin.names
+        names, options = self.origin[:2]
         weights = None if self.best.weights is None else [self.best.weights[name] for name in names]
         return fuse(
             self._order_runs(runs),
             self.best.method,
             weights=weights,
-            depth=self._origin.depth,
-            absent=self._origin.absent,
-            fusion_convention=self._origin.convention,
-            duplicates=self._origin.duplicates,
-            threads=self._origin.threads,
+            depth=options.depth,
+            absent=options.absent,
+            fusion_convention=options.fusion_convention,
+            duplicates=options.duplicates,
+            threads=options.threads,
         )
 
     def _order_runs(self, runs: Any) -> list[tuple[Any, Any]]:
         """Return runs with their names, in the order of the tuned ones."""
-        names = self._origin.names
+        names = self.origin.names
         runs = list(runs) if isinstance(runs, Iterator) else runs
         pairs = pair_names(runs, "runs")
-        given_names = [name for name, _ in pairs]
-        if len(set(given_names)) < len(pairs):
+        by_name = dict(pairs)
+        if len(by_name) < len(pairs):
             return pairs  # `fuse` refuses them
         if isinstance(runs, Mapping) or are_pairs(runs):
-            self._check_names(given_names)
-        if set(given_names) == set(names):
-            return [(name, dict(pairs)[name]) for name in names]
+            refuse_unknown_runs(by_name, names, "runs")
         if len(pairs) != len(names):
             raise InvalidInputError(
                 f"`runs` must have one run for each of the {len(names)} tuned runs, {join_names(names)}, but has "
                 f"{len(pairs)}. Pass {{name: run}}"
             )
-        return [(name, run) for name, (_, run) in zip(names, pairs, strict=True)]
-
-    def _check_names(self, given_names: list[Any]) -> None:
-        """Raise an error unless runs have the names of the tuned ones."""
-        names = self._origin.names
-        for name in given_names:
-            if name not in names:
-                hint = suggest_name(name, names) or f" They are {join_names(names)}"
-                raise InvalidInputError(f"`runs` must have the names of the tuned runs, but has {name!s:.100}.{hint}")
-        missing = [name for name in names if name not in given_names]
-        if missing:
-            raise InvalidInputError(f"`runs` must have all tuned runs, but lacks {join_names(missing)}. Add it")
+        order = names if set(by_name) == set(names) else list(by_name)
+        return [(name, by_name[own]) for name, own in zip(names, order, strict=True)]
 
     def plot(self, *, run: str | None = None, axes: Any = None) -> Any:
         """
@@ -574,16 +550,18 @@ class TunedFusion(Picklable, Printable):
 
     def _find_curve(self, run: str | None) -> FusionCurve:
         """Return the curve of the weight of a run, by default the first. Raise if there is none."""
+        if not self.curves:
+            raise InvalidInputError(
+                f"a curve needs a method that is linear in its weights, not {self.best.method}. Take wsum or rrf"
+            )
         for curve in self.curves:
             if run in (None, curve.run):
                 return curve
-        if self.curves:
-            hint = suggest_name(run, [curve.run for curve in self.curves])
-            raise InvalidInputError(
-                f"`run` must be the name of a tuned run, not {shorten(run)}.{hint} There are "
-                f"{join_names(self._origin.names)}"
-            )
-        return self.curve
+        hint = suggest_name(run, [curve.run for curve in self.curves])
+        raise InvalidInputError(
+            f"`run` must be the name of a tuned run, not {shorten(run)}.{hint} There are "
+            f"{join_names(self.origin.names)}"
+        )
 
     def to_html(self, path: str | os.PathLike[str], *, title: str = "") -> None:
         """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -15,8 +16,7 @@ from fastndcg.fusion.fuse import fuse_joined
 from fastndcg.fusion.joined_runs import JoinedRuns
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, apply_method, check_absent
 from fastndcg.fusion.normalization import parse_norms
-from fastndcg.fusion.tuning.judged_runs import JudgedRuns
-from fastndcg.fusion.tuning.line_search import Interval, StepFunction, search_line
+from fastndcg.fusion.tuning.line_search import Interval, JudgedRuns, StepFunction, search_line
 from fastndcg.parsing import parse_call
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.results.aggregates import mean
@@ -86,27 +86,28 @@ class TrainingSets(NamedTuple):
         return list((self.sets != 0)[:, self.folds.numbers])
 
 
-class PointStore:
-    """The points of methods for the documents of joined runs. Only those of the last methods stay in memory."""
+class JudgedPoints(NamedTuple):
+    """
+    The judged documents of joined runs, with the points that methods give them.
 
-    def __init__(self, joined: JoinedRuns) -> None:
-        self.joined = joined
-        self._points: OrderedDict[FusionMethod, Array] = OrderedDict()
-        self._selected: tuple[FusionMethod, Array, Array] | None = None
+    `rows` is the place of each document of `judged` among those of `joined`. `score` returns the points of a method.
+    """
 
-    def select(self, applied: AppliedMethod, rows: Array) -> Array:
-        """Return the points of some documents. The last ones stay in memory, for fusions at several weights."""
-        last = self._selected
-        method = applied.method
-        if last is None or last[0] != method or last[1] is not rows:
-            if method not in self._points:
-                self._points[method] = applied.score(self.joined)
-            self._points.move_to_end(method)
-            if len(self._points) > MOST_STORED:
-                self._points.popitem(last=False)
-            points = np.ascontiguousarray(self._points[method][:, rows])
-            last = self._selected = (method, rows, read_only(points))
-        return last[2]
+    joined: JoinedRuns
+    judged: JudgedRuns
+    rows: Array
+    score: Callable[[AppliedMethod], Array]
+    threads: int
+
+
+def make_judged_points(joined: JoinedRuns, judged: JudgedRuns, rows: Array, threads: int) -> JudgedPoints:
+    """Return the judged documents of joined runs. Only the points of the last methods stay in memory."""
+
+    @functools.lru_cache(maxsize=MOST_STORED)
+    def score(applied: AppliedMethod) -> Array:
+        return read_only(np.ascontiguousarray(applied.score(joined)[:, rows]))
+
+    return JudgedPoints(joined, judged, rows, score, threads)
 
 
 class GridPoint:
@@ -116,18 +117,14 @@ class GridPoint:
     `steps` is the step function of a linear fusion of two runs, which the first search makes.
     """
 
-    def __init__(
-        self, applied: AppliedMethod, judged: JudgedRuns, store: PointStore, rows: Array, threads: int
-    ) -> None:
+    def __init__(self, applied: AppliedMethod, points: JudgedPoints) -> None:
         self.applied = applied
         self.text = str(applied.method)
-        self.judged = judged
+        self.judged = points.judged
         self.is_weighted = applied.record.is_weighted
-        self.n_runs = len(store.joined.names)
+        self.n_runs = len(points.joined.names)
         self.steps: StepFunction | None = None
-        self._store = store
-        self._rows = rows
-        self.threads = threads
+        self._points = points
         self._values: OrderedDict[bytes, Array] = OrderedDict()
 
     @property
@@ -143,25 +140,23 @@ class GridPoint:
     @property
     def lines(self) -> Array:
         """Points that each run adds per unit of its weight, of a linear method: (n_runs, n_documents) float64."""
-        points = self._store.select(self.applied, self._rows)
+        points = self._points.score(self.applied)
         if np.isinf(points).any():
-            fuse_joined(self._store.joined, self.applied)  # raises
+            fuse_joined(self._points.joined, self.applied)  # raises
         if self.applied.method.name == "mixed":
             points = points * np.sqrt(np.count_nonzero(~np.isnan(points), axis=0))
         return np.nan_to_num(points)
 
     def fuse(self, weights: Array | None) -> Array:
         """Return the fused score of each document, the same as `fuse` gives. Without weights each run has 1."""
-        applied, joined = self.applied, self._store.joined
+        applied, (joined, _, rows, score, _) = self.applied, self._points
         if applied.compares_ranks:
-            return applied.count_majorities(joined, weights)[self._rows]
+            return applied.count_majorities(joined, weights)[rows]
         if applied.has_weighted_points:
-            points = read_only(np.ascontiguousarray(applied.score(joined, weights)[:, self._rows]))
+            points = read_only(np.ascontiguousarray(applied.score(joined, weights)[:, rows]))
         else:
-            points = self._store.select(applied, self._rows)
-        fused = np.empty(len(self._rows))
-        applied.prepare(points, weights, fused)(0, len(fused))
-        fused = applied.round(fused)
+            points = score(applied)
+        fused = applied.combine(points, weights)
         if not np.isfinite(fused).all():
             fuse_joined(joined, applied, weights)  # raises
         return fused
@@ -170,7 +165,7 @@ class GridPoint:
         """Return the metric of each query. The values of the last weights stay in memory."""
         key = b"" if weights is None else weights.tobytes()
         if key not in self._values:
-            self._values[key] = self.judged.evaluate(self.fuse(weights), self.threads)
+            self._values[key] = self.judged.evaluate(self.fuse(weights), self._points.threads)
             if len(self._values) > MOST_VALUES:
                 self._values.popitem(last=False)
         return self._values[key]
@@ -180,11 +175,6 @@ class GridPoint:
         if self.steps is None or best.interval is None or best.interval.low == best.interval.high:
             return self.evaluate(best.weights)
         return self.steps.look_up(np.array([best.interval.middle]))[:, 0]
-
-    def select(self, queries: Array) -> GridPoint:
-        """Return the method for the documents of some queries."""
-        judged, places = self.judged.select(queries)
-        return GridPoint(self.applied, judged, self._store, self._rows[places], self.threads)
 
     def search(self, training: TrainingSets) -> list[BestWeights]:
         """Return the best weights for each training set."""
@@ -196,12 +186,11 @@ class GridPoint:
             return self._search_grid(masks)
         if self.n_runs == 2:
             return self._search_pair(training, masks)
-        return [self.select(np.flatnonzero(mask))._ascend_from_starts(training.seed) for mask in masks]
+        return [self._ascend_from_starts(training.seed, mask) for mask in masks]
 
-    def search_run(self, run: int, rest: Array, lines: Array | None = None) -> StepFunction:
+    def search_run(self, run: int, rest: Array, lines: Array, queries: Array | None = None) -> StepFunction:
         """Return the step function in the weight of a run, the others sharing the rest as `rest` says."""
-        lines = self.lines if lines is None else lines
-        return search_line(self.judged, lines[run], rest @ lines, threads=self.threads)
+        return search_line(self.judged, lines[run], rest @ lines, queries=queries, threads=self._points.threads)
 
     def search_around(self, run: int, best: BestWeights) -> tuple[StepFunction, Interval]:
         """
@@ -214,7 +203,7 @@ class GridPoint:
         weight = float(best.weights[run])
         if self.n_runs == 2 and run == 0 and self.steps is not None and best.interval is not None:
             return self.steps, best.interval
-        steps = self.search_run(run, share_rest(best.weights, run))
+        steps = self.search_run(run, share_rest(best.weights, run), self.lines)
         low, high = steps.find_cell(weight)
         if mean(steps.look_up(np.array([weight]))[:, 0]) != best.mean:
             low = high = weight
@@ -223,7 +212,7 @@ class GridPoint:
     def _search_pair(self, training: TrainingSets, masks: list[Array]) -> list[BestWeights]:
         """Return the middle of the best interval for each set, or a simple weight that is better than that."""
         if self.steps is None:
-            self.steps = self.search_run(0, np.array([0.0, 1.0]))
+            self.steps = self.search_run(0, np.array([0.0, 1.0]), self.lines)
         choices = [
             BestWeights(np.array([best.middle, 1.0 - best.middle]), best.mean, best)
             for best in self.steps.find_best(training.folds.numbers, training.sets)
@@ -242,7 +231,7 @@ class GridPoint:
         best: list[BestWeights] = []
         for weights in list_grid(self.n_runs):
             check_stopped()
-            values = self.judged.evaluate(self.fuse(weights), self.threads)
+            values = self.judged.evaluate(self.fuse(weights), self._points.threads)
             means = [mean(values[mask]) for mask in masks]
             if not best:
                 best = [BestWeights(weights, value) for value in means]
@@ -251,42 +240,37 @@ class GridPoint:
                     best[place] = BestWeights(weights, value)
         return best
 
-    def _ascend_from_starts(self, seed: int) -> BestWeights:
-        """Return the best weights of three or more runs for all queries, by coordinate ascent from several starts."""
-        best: BestWeights | None = None
-        for start in self._list_starts(seed):
-            check_stopped()
-            choice = self._ascend(start)
-            if best is None or self.judged.sign * choice.mean > self.judged.sign * best.mean:
-                best = choice
-        assert best is not None
-        return best
+    def _ascend_from_starts(self, seed: int, mask: Array) -> BestWeights:
+        """Return the best weights of three or more runs for some queries, by coordinate ascent from several starts."""
+        sign = self.judged.sign
+        return max((self._ascend(start, mask) for start in self._list_starts(seed, mask)), key=lambda b: sign * b.mean)
 
-    def _list_starts(self, seed: int) -> list[Array]:
+    def _list_starts(self, seed: int, mask: Array) -> list[Array]:
         """Return where ascents begin: equal weights, the best single run, and random weights."""
         n = self.n_runs
         singles = np.eye(n)
-        means = [self.judged.sign * mean(self.evaluate(weights)) for weights in singles]
+        means = [self.judged.sign * mean(self.evaluate(weights)[mask]) for weights in singles]
         numbers = draw_numbers(seed, STARTS, n * N_RANDOM_STARTS).reshape(N_RANDOM_STARTS, n)
         shares = -np.log((numbers + 0.5) / 2.0**64)  # exponential: their shares are uniform on all weights
         return [np.full(n, 1.0 / n), singles[int(np.argmax(means))], *(row / row.sum() for row in shares)]
 
-    def _ascend(self, start: Array) -> BestWeights:
+    def _ascend(self, start: Array, mask: Array) -> BestWeights:
         """Improve the weight of one run after the other, each by an exact line search, until none improves."""
-        folds = np.zeros(self.judged.n_queries, "i4")
-        everything = np.ones((1, 1), "u1")
+        folds = (~mask).astype("i4")
+        own_fold = np.array([[1, 0]], "u1")
         lines = self.lines
         weights = start
-        value = mean(self.evaluate(weights))
+        value = mean(self.evaluate(weights)[mask])
         for _ in range(MOST_ROUNDS):
             is_better = False
             for run in range(self.n_runs):
+                check_stopped()
                 rest = share_rest(weights, run)
-                middle = self.search_run(run, rest, lines).find_best(folds, everything)[0].middle
+                middle = self.search_run(run, rest, lines, mask).find_best(folds, own_fold)[0].middle
                 for weight in (middle, *SIMPLE_WEIGHTS):
                     new_weights = (1.0 - weight) * rest
                     new_weights[run] = weight
-                    new_value = mean(self.evaluate(new_weights))
+                    new_value = mean(self.evaluate(new_weights)[mask])
                     if self.judged.sign * new_value > self.judged.sign * value:
                         weights = new_weights
                         value = new_value

@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.choices import ConventionName, FusedDuplicateChoice
-from fastndcg.engine import run as engine
 from fastndcg.errors import InvalidInputError, shorten
-from fastndcg.evaluation import plan_judged
+from fastndcg.evaluation import Request, evaluate_prepared, parse_request
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.fuse import make_run
 from fastndcg.fusion.inputs import NamedRuns, read_judgments, read_runs
 from fastndcg.fusion.joined_runs import JoinedRuns, join_runs
-from fastndcg.fusion.methods import AppliedMethod, FusionMethod, apply_method, check_absent
-from fastndcg.fusion.tuning.judged_runs import JudgedRuns, judge_runs
+from fastndcg.fusion.methods import FusionMethod, apply_method, check_absent
+from fastndcg.fusion.tuning.line_search import judge_runs
 from fastndcg.fusion.tuning.result import (
     N_POINTS,
     BestFusion,
@@ -27,22 +26,30 @@ from fastndcg.fusion.tuning.result import (
     MethodRow,
     Origin,
     TunedFusion,
+    TuningOptions,
     compute_standard_errors,
     find_free_name,
     make_curve,
     name_weights,
 )
-from fastndcg.fusion.tuning.search import GridPoint, MethodGrid, PointStore, TrainingSets, note_on_grid, read_methods
-from fastndcg.fusion.tuning.validate import FoldOptions, FoldPlan, Validation, cross_validate, plan_folds
+from fastndcg.fusion.tuning.search import (
+    GridPoint,
+    JudgedPoints,
+    MethodGrid,
+    TrainingSets,
+    make_judged_points,
+    note_on_grid,
+    read_methods,
+)
+from fastndcg.fusion.tuning.validate import FoldPlan, Validation, cross_validate, plan_folds
 from fastndcg.inputs.duplicates import make_closed_duplicates
-from fastndcg.inputs.join import join
-from fastndcg.inputs.messages import Options, note_confused
-from fastndcg.inputs.table import Qrels, Run
-from fastndcg.metrics.metric import Metric, parse_metrics
-from fastndcg.named_conventions import Convention, parse_convention
+from fastndcg.inputs.messages import Options
+from fastndcg.inputs.table import Qrels
+from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.aggregates import mean
-from fastndcg.results.results import Results, Shares
+from fastndcg.results.results import Results
 from fastndcg.runtime.progress import use_progress
 from fastndcg.runtime.threads import check_threads
 
@@ -138,9 +145,8 @@ def tune_fusion(
     {'RR': 1.0}
     """
     options = TuningOptions(
-        _read_metric(metric), parse_convention(convention), parse_fusion_convention(fusion_convention),
-        check_absent(absent), None if depth is None else check_whole_number(depth, "depth", 1), threads,
-        check_threads(threads), duplicates,
+        _make_request(metric, convention), parse_fusion_convention(fusion_convention), check_absent(absent),
+        None if depth is None else check_whole_number(depth, "depth", 1), duplicates, threads, seed,
     )  # fmt: skip
     settled = make_closed_duplicates(duplicates)
     with use_progress(progress):
@@ -149,69 +155,50 @@ def tune_fusion(
         named_runs = read_runs(runs, reading)
         texts = read_methods(methods, named_runs.names, options.fusion_convention, options.absent)
         inputs = _join(truth, named_runs, options)
-        grids = [MethodGrid(text, [inputs.make_point(applied) for applied in points]) for text, points in texts]
+        grids = [MethodGrid(text, [GridPoint(applied, inputs.points) for applied in points]) for text, points in texts]
         has_value = ~np.isnan(grids[0].points[0].evaluate(None))
-        fold_options = FoldOptions(folds, seed, clusters, repeats)
-        plan = plan_folds(fold_options, inputs.judged.query_ids, has_value, is_nested=len(grids) > 1)
+        plan = plan_folds(
+            folds, clusters, repeats, seed, query_ids=inputs.points.judged.query_ids, has_value=has_value,
+            is_nested=len(grids) > 1,
+        )  # fmt: skip
         training = TrainingSets(plan.repeats[0], plan.repeats[0].training_sets, plan.clusters, seed)
         validation = cross_validate(grids, training, plan)
         curves = _make_curves(inputs, grids, validation, training)
-    return _make_result(inputs, grids, validation, plan, curves, seed)
-
-
-class TuningOptions(NamedTuple):
-    """The checked options of a call. `threads` is what the user gave, and `n_threads` the number."""
-
-    metric: Metric
-    convention: Convention
-    fusion_convention: FusionConvention
-    absent: str | None
-    depth: int | None
-    threads: int | None
-    n_threads: int
-    duplicates: FusedDuplicateChoice | None
+    return _make_result(inputs, grids, validation, plan, curves)
 
 
 class TuningInputs(NamedTuple):
-    """
-    Judgments and runs, read and joined.
-
-    `rows` is the place of each judged document among those of `joined`. `notes` count what was left out.
-    """
+    """Judgments and runs, read and joined. `notes` count what was left out."""
 
     options: TuningOptions
     qrels: Qrels
     named_runs: NamedRuns
-    joined: JoinedRuns
-    judged: JudgedRuns
-    store: PointStore
-    rows: Array
+    points: JudgedPoints
     notes: tuple[str, ...]
 
-    def make_point(self, applied: AppliedMethod) -> GridPoint:
-        """Return a method for the judged documents."""
-        return GridPoint(applied, self.judged, self.store, self.rows, self.options.n_threads)
 
-
-def _read_metric(metric: Any) -> Metric:
-    metrics = parse_metrics(metric)
-    if len(metrics) != 1:
-        raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {shorten(metric)}. Choose one")
-    return metrics[0]
+def _make_request(metric: Any, convention: str | Convention) -> Request:
+    request = parse_request(metric, convention)
+    if len(request.metrics) != 1:
+        raise InvalidInputError(
+            f"`metric` must be one metric, got {len(request.metrics)}: {shorten(metric)}. Choose one"
+        )
+    return request
 
 
 def _join(qrels: Qrels, named_runs: NamedRuns, options: TuningOptions) -> TuningInputs:
     """Join the runs with each other and with the judgments. Documents are in the order of equal fused scores."""
-    convention = options.fusion_convention
-    joined = join_runs(named_runs.runs, named_runs.names, convention, depth=options.depth, threads=options.n_threads)
+    convention, n_threads = options.fusion_convention, check_threads(options.threads)
+    joined = join_runs(named_runs.runs, named_runs.names, convention, depth=options.depth, threads=n_threads)
     if joined.counts.n_left_out:
         qrels, named_runs = _leave_out(qrels, named_runs, joined)
     all_equal, rows = make_run(joined, np.zeros(joined.n_documents), convention.fused_ties)
     places = np.empty(len(joined.row_documents), "i8")
     places[joined.document_rows] = np.arange(joined.n_documents)
-    judged = judge_runs(qrels, all_equal, options.metric, options.convention.for_input(qrels=True), options.n_threads)
-    own_rows = places[rows[judged.rows]]
-    return TuningInputs(options, qrels, named_runs, joined, judged, PointStore(joined), own_rows, all_equal.notes)
+    request = options.request
+    judged = judge_runs(qrels, all_equal, request.metrics[0], request.qrels_convention, n_threads)
+    points = make_judged_points(joined, judged, places[rows[judged.rows]], n_threads)
+    return TuningInputs(options, qrels, named_runs, points, all_equal.notes)
 
 
 def _leave_out(qrels: Qrels, named_runs: NamedRuns, joined: JoinedRuns) -> tuple[Qrels, NamedRuns]:
@@ -228,7 +215,7 @@ def _make_curves(
     """Return the curve of the first of two runs, of each of more, or none for methods that are not linear."""
     chosen = validation.chosen[validation.best]
     point = grids[validation.best].points[chosen.point]
-    names = inputs.joined.names
+    names = inputs.named_runs.names
     if not point.is_linear:
         return ()
     return tuple(
@@ -239,14 +226,13 @@ def _make_curves(
 
 def _make_result(
     inputs: TuningInputs, grids: Sequence[MethodGrid], validation: Validation, plan: FoldPlan,
-    curves: tuple[FusionCurve, ...], seed: int,
+    curves: tuple[FusionCurve, ...],
 ) -> TunedFusion:  # fmt: skip
-    names = inputs.joined.names
-    ids = inputs.judged.query_ids
+    names = inputs.named_runs.names
+    ids = inputs.points.judged.query_ids
     point, best = validation.chosen[validation.best]
     grid = grids[validation.best]
     clusters = None if plan.clusters is None else dict(zip(ids.tolist(), plan.clusters.tolist(), strict=True))
-    options = inputs.options
     return TunedFusion(
         BestFusion(grid.points[point].text, name_weights(names, best.weights), best.interval, best.mean),
         _make_results(inputs, validation.values),
@@ -259,19 +245,15 @@ def _make_result(
         grid_rows=_make_grid_rows(grids, validation, names, plan),
         picture=_make_picture(grids, validation),
         curves=curves,
-        origin=Origin(
-            names, options.depth, options.absent, options.fusion_convention,
-            (*note_on_grid(grid, point), *plan.notes, *inputs.notes), seed, clusters, options.duplicates,
-            options.threads,
-        ),
+        origin=Origin(names, inputs.options, clusters, (*note_on_grid(grid, point), *plan.notes, *inputs.notes)),
     )  # fmt: skip
 
 
 def _make_results(inputs: TuningInputs, values: Array) -> Results:
     """Return values of each query as results."""
-    judged = inputs.judged
+    judged = inputs.points.judged
     return Results(
-        values[:, None].copy(), (judged.metric,), judged.rankings.query_ids, inputs.options.convention,
+        values[:, None].copy(), (judged.metric,), judged.rankings.query_ids, inputs.options.request.convention,
         n_missing_in_run=judged.n_missing_in_run, n_missing_in_qrels=judged.n_missing_in_qrels,
     )  # fmt: skip
 
@@ -280,31 +262,17 @@ def _evaluate_baselines(inputs: TuningInputs, equal_values: Array | None) -> dic
     """Return the results of each single run, of equal weights and of rrf(k=60)."""
     options = inputs.options
     names, runs = inputs.named_runs
-    baselines = {name: _evaluate_run(inputs, run) for name, run in zip(names, runs, strict=True)}
+    reading = Options(threads=options.threads)
+    baselines = {
+        name: evaluate_prepared(inputs.qrels, run, options.request, reading)
+        for name, run in zip(names, runs, strict=True)
+    }
     rrf = apply_method(FusionMethod.parse(RRF), options.fusion_convention, names, absent=options.absent)
     fused = {} if equal_values is None else {"equal weights": equal_values}
-    fused[RRF] = inputs.make_point(rrf).evaluate(None)
+    fused[RRF] = GridPoint(rrf, inputs.points).evaluate(None)
     for label, values in fused.items():
         baselines[find_free_name(label, "fusion", baselines)] = _make_results(inputs, values)
     return baselines
-
-
-def _evaluate_run(inputs: TuningInputs, run: Run) -> Results:
-    """Return the results of a single run, the same as those of `evaluate`."""
-    options = inputs.options
-    convention = options.convention.for_input(qrels=True)
-    joined = join(inputs.qrels, run, convention, options.n_threads)
-    output = engine.run(
-        joined.rankings, (options.metric,), convention, undefined=joined.unjudged_queries, threads=options.n_threads
-    )
-    judged: Shares = {}
-    if joined.has_unjudged:
-        judged = plan_judged(joined.rankings, (options.metric,), convention, joined.unjudged_queries, options.n_threads)
-    return Results(
-        output.values, (options.metric,), joined.rankings.query_ids, options.convention, n_tied=output.n_tied,
-        n_missing_in_run=joined.n_missing_in_run, n_missing_in_qrels=joined.n_missing_in_qrels,
-        notes=note_confused(joined.rankings) + joined.notes, judged=judged,
-    )  # fmt: skip
 
 
 def _make_grid_rows(

@@ -30,40 +30,34 @@ class FoldPlan(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class FoldOptions(NamedTuple):
-    """Options of users about folds: see `tune_fusion`."""
-
-    folds: Any
-    seed: int
-    clusters: Any
-    repeats: int
-
-
-def plan_folds(options: FoldOptions, query_ids: Array, has_value: Array, *, is_nested: bool) -> FoldPlan:
+def plan_folds(
+    given_folds: Any, given_clusters: Any, repeats: int, seed: int, *, query_ids: Array, has_value: Array,
+    is_nested: bool,
+) -> FoldPlan:  # fmt: skip
     """
     Divide queries into folds.
 
-    `has_value` is False for queries in which the metric has no value. A nested plan has methods that are compared
-    within the training queries.
+    `given_folds` and `given_clusters` are those of the user: see `tune_fusion`. `has_value` is False for queries in
+    which the metric has no value. A nested plan has methods that are compared within the training queries.
     """
-    repeats = check_whole_number(options.repeats, "repeats", 1)
-    seed = check_whole_number(options.seed, "seed", 0)
-    clusters, given_clusters = None, options.clusters
+    check_whole_number(repeats, "repeats", 1)
+    check_whole_number(seed, "seed", 0)
+    clusters = None
     notes: list[str] = []
     if given_clusters is not None:
         given_clusters, notes = keep_known(given_clusters, "clusters", query_ids)
         clusters = read_per_query_array(given_clusters, "clusters", query_ids)
     fewest = FEWEST_NESTED if is_nested else FEWEST
-    if isinstance(options.folds, Mapping) or hasattr(options.folds, "__len__"):
+    if isinstance(given_folds, Mapping) or hasattr(given_folds, "__len__"):
         if repeats > 1:
             raise InvalidInputError(
                 f"`repeats` must be 1 where `folds` names the fold of each query, got {repeats}. Pass ",
                 Option("folds", "5"),
             )
-        given_folds, fold_notes = keep_known(options.folds, "folds", query_ids)
+        given_folds, fold_notes = keep_known(given_folds, "folds", query_ids)
         folds = _read_folds(given_folds, query_ids, has_value, clusters, fewest)
         return FoldPlan([folds], clusters, (*notes, *fold_notes))
-    n = check_whole_number(options.folds, "folds", FEWEST)
+    n = check_whole_number(given_folds, "folds", FEWEST)
     if n < fewest:
         raise InvalidInputError(
             f"`folds` must be {fewest} or more to compare methods, got {n}. Pass ",

@@ -1,10 +1,19 @@
 """
-Find all rankings that the weights of a linear fusion of two score lists can give.
+Find all rankings that the weights of a linear fusion of two score lists can give, and the best weights.
 
 The fused score of a document is w · x + (1 − w) · y: a line in the weight w. A document that a metric reads, a
 candidate, changes its rank only where its line crosses that of another document. `find_events` lists these crossings in
 the order of the weight. `write_rankings` replays them and writes the hits of each ranking, which the engine evaluates
 like those of any other. Memory is bounded: a call stops when its output is full, and the next one goes on there.
+
+Between its events each query has one value, so the metric is a step function of the weight. `find_best` and `sum_curve`
+add up the steps of queries. Sums are pairs of float64, the rounded sum and its rest, so that no weight's sum depends on
+the steps before it. They share these arguments:
+
+weights  (n_steps,)    float64, where steps begin, in rising order
+queries  (n_steps,)    int32, the query of each step
+values   (n_steps,)    float64, the query's value from there on
+state    (n_queries,)  float64, the value of each query at the lowest weight, NaN: it counts nowhere
 
 F. J. Och, Minimum error rate training in statistical machine translation, ACL 2003, doi:10.3115/1075096.1075117.
 """
@@ -16,6 +25,7 @@ import numpy as np
 from fastndcg.kernels.jit import helper, inline, kernel
 from fastndcg.kernels.ranking.sort import sort_descending
 
+MIN_WIDTH = 1e-12  # shorter intervals are no choice: their weights have few digits that differ
 CLUSTER = 1e-15  # crossings so close together are one: their computed weights have an error of 4 roundings
 FEWEST_RATIO = 2  # lines are left out of queries with more documents than this for each rank of the depth
 # entries of `cursor`
@@ -70,11 +80,8 @@ class State(NamedTuple):
     """The place of `write_rankings`, and the ranking there, with entries for each candidate of the largest query."""
 
     cursor: np.ndarray  # (4,) int64, see `QUERY`, `EVENT`, `HAS_BEGUN` and `N_RANKED`
-    slots: np.ndarray  # (n_candidates,) int32, where each candidate of the query is in the next arrays, if ranked
-    ranked: np.ndarray  # (n_candidates,) int32, candidates of the query in rank order, as in the next arrays
-    above: np.ndarray  # (n_candidates,) int32
-    ties: np.ndarray  # (n_candidates,) int32
-    labels: np.ndarray  # (n_candidates,)
+    ranked: np.ndarray  # (n_candidates,) int32, candidates of the query within the depth, in rank order
+    is_ranked: np.ndarray  # (n_candidates,) bool, True for these
 
 
 class RankingArrays(NamedTuple):
@@ -112,7 +119,7 @@ def find_events(lines, candidates, span, window, depth, buffers, out_events):
     events.offsets[0] = 0
     for q in range(span[0], span[1]):
         first = candidates.offsets[q]
-        n_kept = keep_lines(lines, q, depth, buffers)
+        n_kept = keep_lines(lines, q, depth, buffers) if first < candidates.offsets[q + 1] else 0
         start = n_events
         for c in range(first, candidates.offsets[q + 1]):
             if not buffers.is_kept[candidates.documents[c] - lines.offsets[q]]:
@@ -303,11 +310,14 @@ def write_rankings(candidates, pool, events, sizes, limits, out_state, out_ranki
                 return n
             weight = low
             if cursor[HAS_BEGUN] == 0:
-                begin_query(candidates, events, q, depth, state)
+                for own in range(n_most):
+                    state.ranked[own] = own
+                    state.is_ranked[own] = True
+                rank_candidates(candidates, events, q, depth, n_most, state)
                 cursor[HAS_BEGUN] = 1
             else:
                 weight = apply_events(candidates, events, q, depth, last_event, state)
-            write_ranking(pool, q, n, state, rankings)
+            write_ranking(candidates, pool, events, q, n, state, rankings)
             rankings.starts[n] = weight
             rankings.sizes[n + 1] = rankings.sizes[n] + sizes[q]
             n += 1
@@ -316,109 +326,67 @@ def write_rankings(candidates, pool, events, sizes, limits, out_state, out_ranki
     return n
 
 
-@inline
-def begin_query(candidates, events, q, depth, out_state):
-    """Rank the candidates of a query within the depth."""
-    first = candidates.offsets[q]
-    out_state.cursor[N_RANKED] = 0
-    for c in range(first, candidates.offsets[q + 1]):
-        if events.above[c] < depth:
-            append_candidate(candidates, events, first, c - first, out_state)
-
-
 @helper
 def apply_events(candidates, events, q, depth, last_event, out_state):
     """Change ranks by the next cluster of events, and return the weight of its last event."""
     first = candidates.offsets[q]
+    n = out_state.cursor[N_RANKED]
     e = out_state.cursor[EVENT]
     start = events.weights[e]
     weight = start
     while e < last_event and events.weights[e] - start <= CLUSTER:
         own = events.changes[e] >> 32
-        above = events.changes[e] & 0xFFFFFFFF
-        was_ranked = events.above[first + own] < depth
-        events.above[first + own] = above
-        if above < depth:
-            if was_ranked:
-                move_candidate(candidates, events, first, own, out_state.slots[own], out_state)
-            else:
-                append_candidate(candidates, events, first, own, out_state)
-        elif was_ranked:
-            remove_candidate(out_state.slots[own], out_state)
+        events.above[first + own] = events.changes[e] & 0xFFFFFFFF
+        if not out_state.is_ranked[own]:
+            out_state.ranked[n] = own
+            out_state.is_ranked[own] = True
+            n += 1
         weight = events.weights[e]
         e += 1
     out_state.cursor[EVENT] = e
+    rank_candidates(candidates, events, q, depth, n, out_state)
     return weight
 
 
-@inline
-def append_candidate(candidates, events, first, own, out_state):
-    """Rank one more candidate."""
-    n = out_state.cursor[N_RANKED]
-    out_state.cursor[N_RANKED] = n + 1
-    move_candidate(candidates, events, first, own, n, out_state)
-
-
 @helper
-def move_candidate(candidates, events, first, own, slot, out_state):
-    """Move a candidate from its slot to its place by rank, tied ones by falling label, then as in the input."""
-    above = events.above[first + own]
-    label = candidates.labels[first + own]
-    i = slot
-    while i > 0 and is_before(above, label, own, out_state, i - 1):
-        copy_slot(i - 1, i, out_state)
-        i -= 1
-    while i + 1 < out_state.cursor[N_RANKED] and not is_before(above, label, own, out_state, i + 1):
-        copy_slot(i + 1, i, out_state)
-        i += 1
-    out_state.ranked[i] = own
-    out_state.slots[own] = i
-    out_state.above[i] = above
-    out_state.ties[i] = events.ties[first + own]
-    out_state.labels[i] = label
+def rank_candidates(candidates, events, q, depth, n, out_state):
+    """Sort the first n candidates in `ranked`, nearly all of which are in order, and drop those below the depth."""
+    first = candidates.offsets[q]
+    n_ranked = 0
+    for i in range(n):
+        own = out_state.ranked[i]
+        if events.above[first + own] >= depth:
+            out_state.is_ranked[own] = False
+            continue
+        place = n_ranked
+        while place > 0 and is_before(candidates, events, first + own, first + out_state.ranked[place - 1]):
+            out_state.ranked[place] = out_state.ranked[place - 1]
+            place -= 1
+        out_state.ranked[place] = own
+        n_ranked += 1
+    out_state.cursor[N_RANKED] = n_ranked
 
 
 @inline
-def is_before(above, label, own, state, slot):
-    """Return True if a candidate ranks before the one in a slot."""
-    if above != state.above[slot]:
-        return above < state.above[slot]
-    if label != state.labels[slot]:
-        return label > state.labels[slot]
-    return own < state.ranked[slot]
+def is_before(candidates, events, c, other):
+    """Return True if a candidate ranks before another one: tied ones by falling label, then as in the input."""
+    if events.above[c] != events.above[other]:
+        return events.above[c] < events.above[other]
+    if candidates.labels[c] != candidates.labels[other]:
+        return candidates.labels[c] > candidates.labels[other]
+    return c < other
 
 
 @inline
-def copy_slot(source, target, out_state):
-    """Move the candidate of a slot to another one."""
-    own = out_state.ranked[source]
-    out_state.ranked[target] = own
-    out_state.slots[own] = target
-    out_state.above[target] = out_state.above[source]
-    out_state.ties[target] = out_state.ties[source]
-    out_state.labels[target] = out_state.labels[source]
-
-
-@helper
-def remove_candidate(slot, out_state):
-    """Take the candidate of a slot out of the ranking."""
-    n = out_state.cursor[N_RANKED] - 1
-    out_state.cursor[N_RANKED] = n
-    for i in range(slot, n):
-        copy_slot(i + 1, i, out_state)
-
-
-@inline
-def write_ranking(pool, q, n, state, out_rankings):
+def write_ranking(candidates, pool, events, q, n, state, out_rankings):
     """Write the hits and the pool of ranking `n`."""
     h = out_rankings.hit_offsets[n]
     n_ranked = state.cursor[N_RANKED]
     for i in range(n_ranked):
-        out_rankings.above[h + i] = state.above[i]
-    for i in range(n_ranked):
-        out_rankings.ties[h + i] = state.ties[i]
-    for i in range(n_ranked):
-        out_rankings.labels[h + i] = state.labels[i]
+        c = candidates.offsets[q] + state.ranked[i]
+        out_rankings.above[h + i] = events.above[c]
+        out_rankings.ties[h + i] = events.ties[c]
+        out_rankings.labels[h + i] = candidates.labels[c]
     out_rankings.hit_offsets[n + 1] = h + n_ranked
     p = out_rankings.pool_offsets[n]
     first = pool[1][q]
@@ -427,3 +395,122 @@ def write_ranking(pool, q, n, state, out_rankings):
         out_rankings.pool[p + i] = pool[0][first + i]
     out_rankings.pool_offsets[n + 1] = p + n_pool
     out_rankings.queries[n] = q
+
+
+@inline
+def add_pair(high, rest, value):
+    """Add a value to a pair, and return the new pair."""
+    total = high + value
+    part = total - high
+    lost = rest + ((high - (total - part)) + (value - part))
+    rounded = total + lost
+    return rounded, lost - (rounded - total)
+
+
+@kernel
+def find_best(weights, queries, values, folds, sets, out_state, out_sums, out_best):
+    """
+    Find the interval of weights with the highest sum for each set of folds, the widest one if several have it.
+
+    folds       (n_queries,) int32, the fold of each query
+    sets        (n_sets, n_folds) uint8, 1 for the folds of a set
+    out_state   `state`, which the kernel overwrites
+    out_sums    (n_sets, 4) float64, scratch: the pair of the sum, the begin and the sum of the current interval
+    out_best    (n_sets, 3) float64, the begin, the end and the sum of the best interval
+    """
+    n_sets = sets.shape[0]
+    out_sums[:] = 0.0
+    for s in range(n_sets):
+        out_best[s, 0] = np.nan
+        out_best[s, 1] = np.nan
+        out_best[s, 2] = -np.inf
+    for q in range(out_state.shape[0]):
+        if out_state[q] == out_state[q]:
+            for s in range(n_sets):
+                if sets[s, folds[q]]:
+                    out_sums[s, 0], out_sums[s, 1] = add_pair(out_sums[s, 0], out_sums[s, 1], out_state[q])
+    for s in range(n_sets):
+        out_sums[s, 3] = out_sums[s, 0]
+    i = 0
+    while i < weights.shape[0]:
+        weight = weights[i]
+        while i < weights.shape[0] and weights[i] - weight < MIN_WIDTH:
+            q = queries[i]
+            last = weights[i]
+            if out_state[q] == out_state[q]:
+                for s in range(n_sets):
+                    if sets[s, folds[q]]:
+                        high, rest = add_pair(out_sums[s, 0], out_sums[s, 1], -out_state[q])
+                        out_sums[s, 0], out_sums[s, 1] = add_pair(high, rest, values[i])
+                out_state[q] = values[i]
+            i += 1
+        for s in range(n_sets):
+            if out_sums[s, 0] != out_sums[s, 3]:
+                end_interval(s, weight, out_sums, out_best)
+                out_sums[s, 2] = last
+                out_sums[s, 3] = out_sums[s, 0]
+    for s in range(n_sets):
+        end_interval(s, 1.0, out_sums, out_best)
+
+
+@inline
+def end_interval(s, stop, out_sums, out_best):
+    """Take the current interval of a set, which ends at `stop`, as its best one if it is better than that."""
+    width = stop - out_sums[s, 2]
+    best_width = out_best[s, 1] - out_best[s, 0]
+    value = out_sums[s, 3]
+    if width < MIN_WIDTH:
+        return
+    is_better = value > out_best[s, 2] or (value == out_best[s, 2] and width > best_width)
+    if is_better:
+        out_best[s, 0] = out_sums[s, 2]
+        out_best[s, 1] = stop
+        out_best[s, 2] = value
+
+
+@kernel
+def sum_curve(weights, queries, values, out_state, out_starts, out_sums):
+    """
+    Write the sum over all queries from each weight on, and return the number of weights.
+
+    out_starts, out_sums  (n_steps + 1,) float64
+    """
+    high = 0.0
+    rest = 0.0
+    for q in range(out_state.shape[0]):
+        if out_state[q] == out_state[q]:
+            high, rest = add_pair(high, rest, out_state[q])
+    out_starts[0] = 0.0
+    out_sums[0] = high
+    n = 1
+    for i in range(weights.shape[0]):
+        q = queries[i]
+        if out_state[q] == out_state[q]:
+            high, rest = add_pair(high, rest, -out_state[q])
+            high, rest = add_pair(high, rest, values[i])
+        out_state[q] = values[i]
+        if i + 1 < weights.shape[0] and weights[i + 1] == weights[i]:
+            continue
+        if high != out_sums[n - 1]:
+            out_starts[n] = weights[i]
+            out_sums[n] = high
+            n += 1
+    return n
+
+
+@kernel
+def look_up(starts, values, offsets, points, out):
+    """
+    Write the value of each query at some weights.
+
+    starts, values  (n_all_steps,) float64, query after query: where each value begins, and the value
+    offsets         (n_queries + 1,) int64
+    points          (n_points,) float64, in rising order
+    out             (n_queries, n_points) float64
+    """
+    for q in range(offsets.shape[0] - 1):
+        i = offsets[q]
+        for p in range(points.shape[0]):
+            while i + 1 < offsets[q + 1] and starts[i + 1] <= points[p]:
+                i += 1
+            out[q, p] = values[i]
