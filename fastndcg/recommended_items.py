@@ -194,7 +194,7 @@ def evaluate_items(item_data: ItemData, metrics: tuple[Metric, ...], threads: in
     count_users = functools.cache(functools.partial(count_users_by_item, item_data, threads=threads))
     for metric, row in zip(metrics, values, strict=True):
         if metric.record.has_one_value:
-            overall[metric] = evaluate_all_users(metric, AllUserInputs(item_data, metric, count_users))
+            overall[metric] = evaluate_all_users(item_data, metric, count_users)
         else:
             evaluate_each_user(item_data, metric, threads, row)
     return EvaluationOutput(values.T, overall=overall)
@@ -272,38 +272,22 @@ def count_users_by_item(item_data: ItemData, k: int, threads: int) -> Array:
     return sum(counts_by_worker, np.zeros(n_items, "i8"))
 
 
-class AllUserInputs:
-    """Kernel inputs of metrics with one value for all users, by the names of kernels' parameters."""
-
-    def __init__(self, item_data: ItemData, metric: Metric, count_users: Callable[[int], Array]) -> None:
-        self._count_users = count_users
-        self.items = item_data.items
-        self.starts = item_data.starts
-        self.sizes = item_data.sizes
-        self.n_items = item_data.n_items
-        self.k = read_cutoff(metric)
-
-    @property
-    def counts(self) -> Array:
-        """The number of users with each item."""
-        return self._count_users(self.k)
-
-    @property
-    def sorted_counts(self) -> Array:
-        """The numbers of users with an item, in rising order."""
-        return np.sort(self.counts)
-
-    @property
-    def shortest_first(self) -> Array:
-        """The users in the order of the lengths of their lists."""
-        return np.argsort(np.minimum(self.sizes, self.k), kind="stable")
-
-
-def evaluate_all_users(metric: Metric, inputs: AllUserInputs) -> float:
-    """Return the one value of a metric."""
+def evaluate_all_users(item_data: ItemData, metric: Metric, count_users: Callable[[int], Array]) -> float:
+    """Return the one value of a metric, whose kernel names what it needs by its parameters."""
     call = describe_kernel(find_kernel_place(metric))
+    k = read_cutoff(metric)
+    inputs: dict[str, Callable[[], Any]] = {
+        "items": lambda: item_data.items,
+        "starts": lambda: item_data.starts,
+        "sizes": lambda: item_data.sizes,
+        "n_items": lambda: item_data.n_items,
+        "k": lambda: k,
+        "counts": lambda: count_users(k),  # the number of users with each item
+        "sorted_counts": lambda: np.sort(count_users(k)),
+        "shortest_first": lambda: np.argsort(np.minimum(item_data.sizes, k), kind="stable"),  # users by their lists
+    }
     out = np.empty(1)
-    call.kernel(*call.bind(inputs), out)
+    call.kernel(*call.bind({name: make() for name, make in inputs.items() if name in call.parameters}), out)
     return float(out[0])
 
 

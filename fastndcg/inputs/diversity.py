@@ -15,7 +15,6 @@ from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import Groups, IdColumn, group, join_segments
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.table import Qrels, Rows, Table
-from fastndcg.inputs.writers import list_trec_diversity
 from fastndcg.rankings.rankings import Patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels, put, read_only
 from fastndcg.runtime.escapes import show_name
@@ -65,7 +64,6 @@ class DiversityQrels(Qrels):
 
     __slots__ = ("has_alternatives", "importance", "judgments", "patterns", "subtopic_offsets", "subtopics")
     by_subtopic = True
-    _list_trec = list_trec_diversity
     has_alternatives: bool  # True for groups of which one document is enough
     importance: Array  # of each query's subtopics, in the order of `subtopics`
     judgments: Judgments

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastndcg.choices import DuplicateChoice, DuplicateRanks
-from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.columns import find_usual_roles
 from fastndcg.inputs.duplicates import Duplicates, make_duplicates
-from fastndcg.inputs.ids import IdColumn, run_on_spans, split_spans
+from fastndcg.inputs.ids import run_on_spans, split_spans
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.compact import KnownHits, RankedLists
 from fastndcg.rankings.rankings import Rankings
@@ -240,49 +240,6 @@ class Interactions(ReadOnly):
             rows.sum_duplicates()  # as in scipy, labels of equal items of a user add up
             offsets = rows.indptr
         return cls(rows.indices, rows.data, offsets, n_items=rows.shape[1], threads=threads)
-
-    @classmethod
-    def of_rows(cls, users: IdColumn, items: IdColumn, labels: Array, n_users: int) -> Interactions:
-        """
-        Build interactions from rows (user, item, label) in any order. User u is row u of the recommendations.
-
-        Parameters
-        ----------
-        users, items : IdColumn of n_rows ids
-            Whole numbers. Users are from 0 to ``n_users - 1``.
-        labels : (n_rows,) array
-            How much the user likes the item.
-        n_users : int
-            The number of users, 0 or more.
-
-        Returns
-        -------
-        Interactions
-            The items of all users, those without a row included.
-
-        Raises
-        ------
-        InvalidTypeError
-            If users or items are texts.
-        InvalidInputError
-            If a user is outside the range.
-        """
-        if len(users) and (users.are_texts or items.are_texts):
-            what = users if users.are_texts else items
-            raise InvalidTypeError(
-                f"`truth` must have whole numbers for users and items where `predictions` is an array, but has "
-                f"{shorten(what.name(0))}. Number them, or give recommendations as a frame with scores"
-            )
-        numbers = users.numbers()
-        wrong = np.flatnonzero((numbers < 0) | (numbers >= n_users))
-        if len(wrong):
-            raise InvalidInputError(
-                f"`truth` must have users from 0 to {n_users - 1}, as `predictions` has one row per user, "
-                f"but one is {users.name(int(wrong[0]))}"
-            )
-        order = np.argsort(numbers, kind="stable")
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=n_users))])
-        return cls(items.names()[order], labels[order], offsets)
 
     @property
     def n_users(self) -> int:

@@ -308,9 +308,26 @@ def check_truth_shape(
 
 
 def convert_to_interactions(qrels: Qrels, n_users: int) -> Interactions:
-    """Convert judgments to the items that users like."""
-    users = qrels.queries.take(np.repeat(np.arange(len(qrels.queries)), np.diff(qrels.offsets)))
-    return Interactions.of_rows(users, qrels.documents, qrels.values, n_users)
+    """Convert judgments to the items that users like, of whom user u is row u of the predictions."""
+    users, items = qrels.queries, qrels.documents
+    if len(users) and (users.are_texts or items.are_texts):
+        raise InvalidTypeError(
+            f"`truth` must have whole numbers for users and items where `predictions` is an array, but has "
+            f"{shorten((users if users.are_texts else items).name(0))}. Number them, or give recommendations as a "
+            "frame with scores"
+        )
+    numbers = users.numbers()
+    wrong = np.flatnonzero((numbers < 0) | (numbers >= n_users))
+    if len(wrong):
+        raise InvalidInputError(
+            f"`truth` must have users from 0 to {n_users - 1}, as `predictions` has one row per user, but one is "
+            f"{users.name(int(wrong[0]))}"
+        )
+    order = np.argsort(numbers)
+    sizes = np.zeros(n_users, "i8")
+    sizes[numbers] = np.diff(qrels.offsets)
+    rows = join_segments(qrels.offsets[order], sizes[numbers[order]])[1]
+    return Interactions(items.names()[rows], qrels.values[rows], count_before(sizes))
 
 
 def sort_items(liked: Interactions, threads: int | None) -> Interactions:

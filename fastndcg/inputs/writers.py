@@ -11,6 +11,8 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.exports.exportable import join_pieces
 from fastndcg.exports.files import COMPRESSIONS, FilePath, check_file_path, find_compression, write_compressed
@@ -89,24 +91,15 @@ def _list_run_lines(run: Table, tag: str) -> Iterator[str]:
 
 
 def list_trec_qrels(table: Table, tag: str = DEFAULT_TAG) -> Iterator[str]:
-    """Yield the lines of judgments: query, 0, document, label. Whole labels have no point."""
-    del tag
-    queries, documents = _read_field_ids(table)
-    names = documents.tolist()
-    labels = [format_label(label) for label in table.values.tolist()]
-    for query, (first, stop) in zip(queries, pairwise(table.offsets.tolist()), strict=True):
-        for row in range(first, stop):
-            yield f"{query} 0 {names[row]} {labels[row]}\n"
-
-
-def list_trec_diversity(table: Table, tag: str = DEFAULT_TAG) -> Iterator[str]:
-    """Yield the lines of judgments by subtopic: query, subtopic, document, label."""
+    """Yield the lines of judgments: query, 0 or the subtopic, document, label. Whole labels have no point."""
     del tag
     _read_field_ids(table)
-    columns = table._export_columns()
     _refuse_importance(table)
-    _refuse_texts(columns["subtopic"], BLANK, f"{FIELDS}, but subtopic")
-    for query, subtopic, document, label in zip(*(values.tolist() for values in columns.values()), strict=True):
+    columns = table._export_columns()
+    subtopics = columns.get("subtopic", np.zeros(len(columns["label"]), int))
+    _refuse_texts(subtopics, BLANK, f"{FIELDS}, but subtopic")
+    fields = (columns["query"], subtopics, columns["document"], columns["label"])
+    for query, subtopic, document, label in zip(*(values.tolist() for values in fields), strict=True):
         yield f"{query} {subtopic} {document} {format_label(label)}\n"
 
 
