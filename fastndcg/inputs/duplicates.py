@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
@@ -164,8 +164,7 @@ class _Rows:
         self.keys = keys
         self.convention = convention
         self.queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
-        codes, firsts = run.documents.factorize()
-        self.documents = np.unique(self.queries * len(firsts) + codes, return_inverse=True)[1]
+        self.documents = np.unique(run.number_pairs(), return_inverse=True)[1]
         self.n_documents = int(self.documents.max()) + 1
         is_single = convention is not None and convention.score_dtype == "float32"
         with np.errstate(over="ignore"):
@@ -263,12 +262,9 @@ class _Rows:
 
     def take(self, rows: Array, values: Array, note: str) -> RepeatedRun:
         """Return a run of some rows, in their order, given the values of all."""
-        run = self.run
-        groups = Groups(np.searchsorted(rows, run.offsets), None, run.offsets[:-1])
-        source = run.source.select(run.input_row(rows))._replace(notes=(*run.source.notes, note))
-        new = RepeatedRun.of(Rows(run.queries, groups, run.documents.take(rows), read_only(values[rows])), source)
+        new = cast(RepeatedRun, self.run.keep(rows, values))
         put(new, keys=None if self.keys is None else self.keys[rows])
-        return new
+        return new.placed_in(new.source._replace(notes=(*new.source.notes, note)))
 
 
 def _find_best(documents: Array, values: Array, places: Array) -> Array:

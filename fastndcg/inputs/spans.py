@@ -80,7 +80,7 @@ def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
     ).factorize()
     n_gold = len(wanted.starts)
     bounds = np.arange(len(names) + 1)
-    united = unite(wanted, groups[0].number_rows(), documents[:n_gold])
+    gold_queries, *united = map(read_only, unite(wanted, groups[0].number_rows(), documents[:n_gold]))
     queries = in_gold[groups[1].number_rows()]
     rows = np.lexsort((queries,) if found.order is None else (found.order, queries))
     rows = rows[queries[rows] >= 0]
@@ -91,28 +91,15 @@ def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
         chunk_starts=read_only(found.starts[rows]),
         chunk_ends=read_only(found.ends[rows]),
         offsets=read_only(np.searchsorted(queries[rows], bounds)),
-        gold_documents=read_only(united.documents),
-        gold_starts=read_only(united.starts),
-        gold_ends=read_only(united.ends),
-        gold_weights=read_only(united.weights),
-        gold_offsets=read_only(np.searchsorted(united.queries, bounds)),
+        **dict(zip(("gold_documents", "gold_starts", "gold_ends", "gold_weights"), united, strict=True)),
+        gold_offsets=read_only(np.searchsorted(gold_queries, bounds)),
         n_missing_in_chunks=int(np.count_nonzero(in_chunks < 0)),
         n_missing_in_gold=int(np.count_nonzero(in_gold < 0)),
     )
 
 
-class UnitedSpans(NamedTuple):
-    """Spans that do not overlap, by query, document and start."""
-
-    queries: Array
-    documents: Array
-    starts: Array
-    ends: Array
-    weights: Array
-
-
-def unite(gold: Spans, queries: Array, documents: Array) -> UnitedSpans:
-    """Return the gold spans, where those that overlap are one."""
+def unite(gold: Spans, queries: Array, documents: Array) -> tuple[Array, ...]:
+    """Return the queries, documents, starts, ends and weights of gold spans, where those that overlap are one."""
     order = np.lexsort((gold.starts, documents, queries))
     queries, documents, starts, ends = (array[order] for array in (queries, documents, gold.starts, gold.ends))
     weights = np.ones(len(order)) if gold.weights is None else gold.weights[order]
@@ -131,9 +118,7 @@ def unite(gold: Spans, queries: Array, documents: Array) -> UnitedSpans:
             f"{weights[row]:g} and {weights_of_firsts[row]:g}. Cut them"
         )
     lasts = np.append(firsts[1:], len(order)) - 1 if len(firsts) else firsts
-    return UnitedSpans(
-        queries[firsts], documents[firsts], starts[firsts], (farthest - base)[lasts], weights[firsts]
-    )  # fmt: skip
+    return queries[firsts], documents[firsts], starts[firsts], (farthest - base)[lasts], weights[firsts]
 
 
 def refuse_ties(chunks: Spans, queries: Array, rows: Array) -> None:

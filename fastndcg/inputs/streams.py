@@ -682,36 +682,30 @@ def read_truth_table(frame: Frame, options: Options, source: Source | None = Non
     return read_table(Qrels, frame, threads, source)
 
 
+class _RepeatedQrels(Qrels):
+    """Judgments that may have a document several times in a query."""
+
+    __slots__ = ()
+    may_repeat = True
+
+
 def _read_repeated(frame: Frame, options: Options, source: Source | None) -> TablePair:
     """Read labels beside scores as judgments and a run, where a query may have a document in several rows."""
+    source = source or Source("`truth`", "row")
     run = choose_run(options).of_frame(frame, options.threads, source)
-    place = source or Source("`truth`", "row")
-    if frame.has_list_columns:
-        documents, offsets = frame.read_id_lists("document")
-        lists, place = frame.read_lists("label"), place._replace(lists=offsets)
-        refuse_sizes("label", lists.offsets, "document", offsets, place)
-        queries = frame.read_ids("query") if frame.has("query") else frame.number_rows()
-        queries, labels = queries.take(Groups(offsets, None, offsets[:-1]).number_rows()), lists.values
-    else:
-        queries, documents, labels = frame.read_ids("query"), frame.read_ids("document"), frame.read_numbers("label")
-    codes = group(queries).number_rows(), documents.factorize()[0]
-    pairs = codes[0] * (int(codes[1].max(initial=0)) + 1) + codes[1]
-    _, firsts, owners = np.unique(pairs, return_index=True, return_inverse=True)
-    differs = labels != labels[firsts][owners]
+    judged = _RepeatedQrels.of_frame(frame, options.threads, source)
+    _, firsts, owners = np.unique(judged.number_pairs(), return_index=True, return_inverse=True)
+    differs = judged.values != judged.values[firsts][owners]
     if differs.any():
         row = int(np.argmax(differs))
         first = int(firsts[owners[row]])
         raise InvalidInputError(
-            f"{place.name}: a document must have one label in a query, but document {show_name(documents.name(row))} "
-            f"of query {show_name(queries.name(row))} has {labels[first]} and {labels[row]} in ",
-            *place.pair(first, row),
+            f"{source.name}: a document must have one label in a query, but {judged.describe(row)} has "
+            f"{judged.values[first]} and {judged.values[row]} in ",
+            *judged.source.pair(*map(judged.input_row, (first, row))),
             ". Give it one",
         )
-    kept = np.sort(firsts)
-    own = queries.take(kept)
-    groups = group(own)
-    judged = Rows(own.take(groups.firsts), groups, documents.take(kept), labels[kept])
-    return TablePair(Qrels.of_distinct(judged, run.source.select(kept)), run)
+    return TablePair(judged.keep(np.sort(firsts)), run)
 
 
 def read_table(kind: type[Kind], frame: Frame, threads: int | None = None, source: Source | None = None) -> Kind:

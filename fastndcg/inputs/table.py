@@ -358,6 +358,18 @@ class Table(ReadOnly, Exportable):
         taken = Rows(self.queries.take(queries), groups, self.documents.take(rows), self.values[rows])
         return self.of_distinct(taken, Source(f"the {self.what}"))
 
+    def number_pairs(self) -> Array:
+        """Return a number for each row, equal for rows of one document of a query."""
+        codes, firsts = self.documents.factorize()
+        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets)) * len(firsts) + codes
+
+    def keep(self, rows: Array, values: Array | None = None) -> Self:
+        """Return a table of some rows in their order, one or more of each query, with new values if they are given."""
+        groups = Groups(np.searchsorted(rows, self.offsets), None, self.offsets[:-1])
+        kept = read_only((self.values if values is None else values)[rows])
+        source = self.source.select(self.input_row(rows))
+        return self.of_distinct(Rows(self.queries, groups, self.documents.take(rows), kept), source)
+
     def __len__(self) -> int:
         return len(self.values)
 
