@@ -77,12 +77,12 @@ def read_item_data(
         starts,
         sizes,
         n_items=0,
-        catalogue=_read_catalogue_size(catalogue),
+        catalogue=None if catalogue is None else check_whole_number(catalogue, "catalogue", 1),
         popularity=counts,
         n_users=n_known_users,
         vectors=_normalize_vectors(vectors),
         sets=_encode_categories(categories),
-        liked=_read_interactions(liked),
+        liked=None if liked is None else _read_interactions(liked, "liked"),
         user_ids=user_ids,
     )
     source = "popularity" if interactions is None else "interactions"
@@ -138,20 +138,19 @@ def _read_lists(recommended: Any) -> tuple[Array, Array, Array]:
     return items, read_only(np.asarray(offsets[:-1], "i8")), np.diff(offsets).astype("i4")
 
 
-def _read_catalogue_size(catalogue: Any) -> int | None:
-    if catalogue is None:
-        return None
-    return check_whole_number(catalogue, "catalogue", 1)
-
-
 def _read_popularity(interactions: Any, popularity: Any, n_users: Any) -> tuple[Array | None, int | None]:
     """Return the number of users who interacted with each item, and the number of users."""
     if interactions is not None:
         checked = _read_interactions(interactions, "interactions")
-        if checked is not None:
-            items = checked.items[checked.labels != 0]  # a copy, which no other thread overwrites after this check
-            _refuse_unknown(items, checked.n_items or LARGEST_CATALOGUE)
-            return np.bincount(items, minlength=checked.n_items or 0).astype("f8"), checked.n_users
+        items = checked.items[checked.labels != 0]  # a copy, which no other thread overwrites after this check
+        n_items = checked.n_items or LARGEST_CATALOGUE
+        is_unknown = (items < 0) | (items >= n_items)
+        if is_unknown.any():
+            raise InvalidInputError(
+                f"`interactions` must number items from 0 to {n_items - 1}, but one is "
+                f"{items[np.argmax(is_unknown)]}: number them anew, such as by numpy.unique(items, return_inverse=True)"
+            )
+        return np.bincount(items, minlength=checked.n_items or 0).astype("f8"), checked.n_users
     if n_users is not None:
         n_users = check_whole_number(n_users, "n_users", 1)
     if popularity is None:
@@ -161,16 +160,6 @@ def _read_popularity(interactions: Any, popularity: Any, n_users: Any) -> tuple[
     if n_users is not None:
         _refuse(counts > n_users, counts, "popularity", f"be at most `n_users`, {n_users}")
     return counts, n_users
-
-
-def _refuse_unknown(items: Array, n_items: int) -> None:
-    """Raise for items of `interactions` that are outside the catalogue."""
-    is_unknown = (items < 0) | (items >= n_items)
-    if is_unknown.any():
-        raise InvalidInputError(
-            f"`interactions` must number items from 0 to {n_items - 1}, but one is {items[np.argmax(is_unknown)]}: "
-            "number them anew, such as by numpy.unique(items, return_inverse=True)"
-        )
 
 
 def _normalize_vectors(vectors: Any) -> Array | None:
@@ -215,8 +204,8 @@ def _encode_categories(categories: Any) -> Array | None:
     return read_only(sets)
 
 
-def _read_interactions(liked: Any, name: str = "liked") -> Interactions | None:
-    if liked is None or isinstance(liked, Interactions):
+def _read_interactions(liked: Any, name: str) -> Interactions:
+    if isinstance(liked, Interactions):
         return liked
     if hasattr(liked, "tocsr"):
         return Interactions.of_matrix(liked)

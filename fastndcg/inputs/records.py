@@ -83,20 +83,7 @@ def read_once(value: Any) -> Any:
 
 
 def read_records(value: Any, columns: Mapping[str, str] | None, name: str, value_role: str) -> Records:
-    """
-    Read the rows of a list or an iterator, which error messages call `name`.
-
-    Parameters
-    ----------
-    value : list, tuple or iterator
-        The records. An iterator is read to its end.
-    columns : dict, optional
-        Names of fields by role.
-    name : str
-        The name of the value in error messages.
-    value_role : {'label', 'score'}
-        The role of the third field of plain tuples.
-    """
+    """Read the rows of a list or iterator. `value_role` is that of the third field of plain tuples, label or score."""
     if hasattr(value, "read") and hasattr(value, "name"):
         raise InvalidTypeError(f"`{name}` must not be an open file. Give its path: {shorten(value.name)}")
     rows = list(value)

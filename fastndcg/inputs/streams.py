@@ -633,23 +633,10 @@ def _as_plain_type(kind: Any) -> Any:
 
 
 class FileRequest(NamedTuple):
-    """
-    What is read from a table: judgments or a run, or what truth may be.
-
-    Attributes
-    ----------
-    kind : type
-        Qrels or Run.
-    columns : ColumnNames
-        What is known of the columns of this side.
-    options : Options
-        The options of the evaluation.
-    is_truth : bool
-        True if the table may hold labels and scores in place of judgments.
-    """
+    """What is read from a table: judgments or a run, or what truth may be, which are labels and scores, too."""
 
     kind: type[Table]
-    columns: ColumnNames
+    columns: ColumnNames  # what is known of those of this side
     options: Options
     is_truth: bool = False
 

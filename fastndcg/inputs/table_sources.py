@@ -66,35 +66,15 @@ Passes = Literal["any", "costly", "one"]
 
 
 class TableSource(NamedTuple):
-    """
-    Rows that are read table by table.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The names of all columns.
-    read : callable
-        A function of the names of the columns to read and of a number of rows. It returns an iterator of pyarrow
-        tables, in the order of the rows. A table may have more rows than that number where the library cuts them.
-    passes : {'any', 'costly', 'one'}
-        How often `read` may be called: any number of times, as seldom as possible, or once.
-    schema : pyarrow.Schema, optional
-        The types of the columns. None if only tables have them.
-    count_rows : callable, optional
-        A function that returns the number of rows without reading them.
-    is_streamed : bool
-        False for rows that are in memory once they are read.
-    is_counted : bool
-        True if `count_rows` takes no time, so that a bar may have the number.
-    """
+    """Rows that are read table by table."""
 
     names: tuple[str, ...]
-    read: Callable[[Sequence[str], int], Iterator[Any]]
-    passes: Passes
-    schema: Any = None
-    count_rows: Callable[[], int] | None = None
-    is_streamed: bool = True
-    is_counted: bool = False
+    read: Callable[[Sequence[str], int], Iterator[Any]]  # some columns, in tables of so many rows, or as libraries cut
+    passes: Passes  # how often rows can be read: any number of times, as seldom as possible, or once
+    schema: Any = None  # of pyarrow, None if only tables have types
+    count_rows: Callable[[], int] | None = None  # without reading them
+    is_streamed: bool = True  # False for rows that are in memory once they are read
+    is_counted: bool = False  # True if `count_rows` takes no time, so that a bar may have the number
 
     def make_empty_table(self, columns: Sequence[str]) -> Any:
         """Return some columns without rows: of their types, or of nulls where these are not known."""
