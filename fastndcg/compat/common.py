@@ -44,25 +44,28 @@ def list_rows(table: Qrels | Run, number: type[int] | type[float]) -> dict[str, 
     return {query: {document: number(value) for document, value in row.items()} for query, row in rows.items()}
 
 
-def read_table(kind: type[Side], rows: Any) -> Side:
-    """Return judgments or a run as a table. Raise InvalidTypeError unless it is {text: {text: number}}."""
-    name = kind.what
+def check_rows(rows: Any, name: str, error: type[InvalidTypeError] = InvalidTypeError) -> dict[str, dict[Any, Any]]:
+    """Return rows that are a dict of dicts with texts as ids of queries. Raise an error of a class for others."""
     if not isinstance(rows, dict):
-        raise InvalidTypeError(f"`{name}` must be a dict that maps queries to dicts, but is a {type(rows).__name__}")
+        raise error(f"`{name}` must be a dict that maps queries to dicts, but is a {type(rows).__name__}")
     for query, row in rows.copy().items():
         if not isinstance(query, str):
-            raise InvalidTypeError(
-                f"ids of queries in `{name}` must be texts, but one is {shorten(query)}. Convert ids by str()"
-            )
+            raise error(f"ids of queries in `{name}` must be texts, but one is {shorten(query)}. Convert ids by str()")
         if not isinstance(row, dict):
-            raise InvalidTypeError(
-                f"`{name}` must map queries to dicts of {kind.value_name}s, but {shorten(query)} maps to "
-                f"{shorten(row)}. Pass a dict"
+            raise error(
+                f"`{name}` must map queries to dicts, but {shorten(query)} maps to {shorten(row)}. Pass "
+                "{query: {document: number}}"
             )
-    table = kind.from_dict(rows)
+    return rows
+
+
+def read_table(kind: type[Side], rows: Any) -> Side:
+    """Return judgments or a run as a table. Raise InvalidTypeError unless it is {text: {text: number}}."""
+    table = kind.from_dict(check_rows(rows, kind.what))
     if len(table) and not table.documents.are_texts:
         raise InvalidTypeError(
-            f"ids of documents in `{name}` must be texts, but one is {table.documents.name(0)}. Convert ids by str()"
+            f"ids of documents in `{kind.what}` must be texts, but one is {table.documents.name(0)}. Convert ids by "
+            "str()"
         )
     return table
 

@@ -124,15 +124,9 @@ def check_defined(metric: Metric, mean: float, data: str, remedy: str) -> None:
         )
 
 
-def is_unchanged(copy: DataSet, data_set: DataSet) -> bool:
+def is_unchanged(copy: tuple[Any, ...], data_set: tuple[Any, ...]) -> bool:
     """Return True if a data set still equals its copy."""
-    for ours, theirs in zip(copy, data_set, strict=True):
-        if ours is None or theirs is None:
-            if ours is not theirs:
-                return False
-        elif not np.array_equal(ours, theirs):
-            return False
-    return True
+    return all(map(np.array_equal, copy, data_set))  # None equals None alone
 
 
 def explain_nan(scores: Any, names: str, error: InvalidInputError) -> None:

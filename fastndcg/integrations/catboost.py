@@ -16,7 +16,7 @@ import numpy as np
 
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.integrations.boosting import DataSet, RoundEvaluator
+from fastndcg.integrations.boosting import Adapter, DataSet, RoundEvaluator
 from fastndcg.metrics.metric import Metric, parse_single_metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
@@ -77,13 +77,14 @@ class PoolLabels:
         self.groups = groups
 
 
-class EvalMetric:
+class EvalMetric(Adapter):
     """A metric with the methods that CatBoost calls."""
 
     no_jit = True  # otherwise CatBoost tries to compile `evaluate` with Numba
+    _arguments = ", pools"
 
     def __init__(self, evaluator: RoundEvaluator, pools: list[PoolLabels]) -> None:
-        self._evaluator = evaluator
+        super().__init__(evaluator)
         self._pools = pools
 
     def __deepcopy__(self, _: Any) -> EvalMetric:
@@ -121,9 +122,6 @@ class EvalMetric:
             f"{len(target)} labels in this order. Pass every pool, and train with has_time=True if CatBoost shuffles, "
             "as it does for categorical features and ordered boosting."
         )
-
-    def __repr__(self) -> str:
-        return f"metric({self._evaluator.names()!r}, pools, convention={self._evaluator.convention.name!r})"
 
 
 def _make_metric(evaluator: RoundEvaluator, pools: list[PoolLabels]) -> EvalMetric:

@@ -244,7 +244,7 @@ def test_ranx_dicts_of_tables_are_live(kind):
     rows["q1"] = 5
     with pytest.raises(AssertionError, match="but 'q1' maps to 5"):
         ours.evaluate(tables["qrels"], tables["run"], "map")
-    with pytest.raises(TypeError, match=f"{kind.__name__} takes a dict of dicts, not list"):
+    with pytest.raises(TypeError, match=f"`{kind.__name__}` must be a dict that maps queries to dicts, but is a list"):
         setattr(tables[name], name, [1])
 
 

@@ -105,7 +105,7 @@ def test_dict_reader_keeps_no_references():
         ({"q": {1: 1}}, {}, "ids of documents in `qrels` must be texts, but one is 1"),
         ({"q": {"a": "1"}}, {}, "`qrels` must give numbers, but label of document 'a' of query 'q' is '1'"),
         ({"q": {"a": 1}}, {"q": {2: 1.0}}, "ids of documents in `run` must be texts, but one is 2"),
-        ({"q": {"a": 1}}, {"q": ["a"]}, r"`run` must map queries to dicts of scores, but 'q' maps to \['a'\]"),
+        ({"q": {"a": 1}}, {"q": ["a"]}, r"`run` must map queries to dicts, but 'q' maps to \['a'\]"),
         ({2: {"a": 1}}, {}, "ids of queries in `qrels` must be texts, but one is 2"),
         ([], {}, "`qrels` must be a dict that maps queries to dicts, but is a list"),
     ],

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from fastndcg.choices import RanxQrelsKind, RanxRunKind
-from fastndcg.compat.common import JudgedRun, judge, list_rows, read_table
+from fastndcg.compat.common import JudgedRun, check_rows, judge, list_rows, read_table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports.files import write_whole
 from fastndcg.inputs.formats import read_qrels, read_run, read_run_tag
@@ -34,7 +34,6 @@ QRELS_KINDS = ("json", "trec", "gz", "parquet")
 ENDINGS = {"txt": "trec", "parq": "parquet"}
 LZ4_START = b"\x04\x22\x4d\x18"
 CACHES = ("_prepared", "_judged")  # attributes that one evaluation caches for the next
-FORM = "Pass {query: {document: number}}."
 
 
 class StructureError(InvalidTypeError, AttributeError, AssertionError, KeyError):
@@ -87,16 +86,7 @@ class Table(Picklable):
     @classmethod
     def check_rows(cls, rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Return rows that are a dict of dicts with texts as query ids. Raise StructureError for others."""
-        if not isinstance(rows, dict):
-            raise StructureError(f"{cls.__name__} takes a dict of dicts, not {type(rows).__name__}. {FORM}")
-        for query, row in rows.items():
-            if not isinstance(query, str):
-                raise StructureError(f"query ids must be texts, but one is {shorten(query)}. Convert them by str().")
-            if not isinstance(row, dict):
-                raise StructureError(
-                    f"{cls.__name__} takes a dict of dicts, but {shorten(query)} maps to {shorten(row)}. {FORM}"
-                )
-        return rows
+        return check_rows(rows, cls.__name__, StructureError)
 
     @classmethod
     def from_dict(cls, d: dict[str, dict[str, Any]], name: str | None = None) -> Self:

@@ -8,14 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.compat.common import JudgedRun, evaluate_judged
+from fastndcg.compat.common import WITHOUT_KEYS, JudgedRun, evaluate_judged
 from fastndcg.compat.ranx.data import MismatchError, Qrels, Run, StructureError, Table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, shorten, suggest_name
-from fastndcg.kernels.lookup import load_kernels
+from fastndcg.inputs.dicts import IdLists
+from fastndcg.inputs.ids import IdColumn
+from fastndcg.inputs.join import make_rankings
+from fastndcg.inputs.messages import Source
+from fastndcg.inputs.table import Qrels as QrelsTable
+from fastndcg.inputs.table import Run as RunTable
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import conventions
-from fastndcg.rankings.compact import KnownHits, RankedLists
-from fastndcg.rankings.validation import EXACT_LIMIT, Array, read_only
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import EXACT_LIMIT, Array, count_before, read_only
 from fastndcg.runtime.escapes import show_name
 
 CONVENTION = conventions["ranx"]
@@ -38,9 +43,6 @@ WITHOUT_CUTOFF = ("bpref", "r-precision")  # ranx ignores their cutoff
 RBP = re.compile(r"rbp[.@]([0-9]+)")  # the digits are those of the persistence: rbp.95 has 0.95
 ARRAY_CONVENTION = CONVENTION.replace(label_fractions="kept")  # ranx cuts off fractions when it reads dicts only
 NUMBERS = "iufb"  # kinds of dtypes
-MAX_SMALL = 127
-WORD = 64
-ANY_NUMBER = 2**64 - 1
 ONE_ROW = "Remove one of its rows."
 FORM = "Pass one (n_documents, 2) array of document ids and numbers for each query."
 
@@ -280,10 +282,10 @@ def read_pairs(value: Any, name: str) -> Pairs:
                 f"shape {table.shape} and dtype {table.dtype}. {FORM}"
             )
     flat = np.concatenate(tables) if tables else np.zeros((0, 2))
-    return Pairs.make(flat, np.concatenate([[0], np.cumsum(list(map(len, tables)), dtype="i8")]))
+    return Pairs.make(flat, count_before(np.array(list(map(len, tables)), "i8")))
 
 
-def rank(truth: Pairs, ranked: Pairs) -> RankedLists:
+def rank(truth: Pairs, ranked: Pairs) -> Rankings:
     """
     Look up the label of each ranked document.
 
@@ -292,69 +294,45 @@ def rank(truth: Pairs, ranked: Pairs) -> RankedLists:
     is_wrong = ~(np.abs(truth.numbers) <= EXACT_LIMIT)  # NaN, too
     rule = "labels in `qrels` must be finite and at most 2**53 in size"
     _refuse(is_wrong, np.arange(len(is_wrong)), truth, rule, "Correct the label.")
-    pool = _shrink(np.where((truth.numbers > 0) & (truth.numbers < 1), 0, truth.numbers))  # ranx: relevant from 1 on
-    judged_ids, ranked_ids = _number_documents(truth, ranked)
-    nothing = (judged_ids[:0], pool[:0], read_only(np.zeros_like(truth.offsets)))
-    if _find_items((judged_ids, truth.offsets), nothing)[1]:
-        first, second = _find_repeats(judged_ids, truth)
-        is_contrary = pool[first] != pool[second]
+    labels = np.where((truth.numbers > 0) & (truth.numbers < 1), 0, truth.numbers)  # ranx: relevant from 1 on
+    queries = np.arange(len(truth.offsets) - 1)
+    qrels_lists, run_lists = (
+        IdLists(IdColumn.from_limbs(queries), pairs.offsets, IdColumn.from_limbs(ids))
+        for pairs, ids in zip((truth, ranked), _number_documents(truth, ranked), strict=True)
+    )
+    qrels = QrelsTable.of_lists(qrels_lists, labels, Source("the qrels"))
+    if qrels.has_repeats():
+        first, second = _find_repeats(qrels, truth)
+        is_contrary = labels[first] != labels[second]
         _refuse(is_contrary, second, truth, "`qrels` must have one label for each document of a query", ONE_ROW)
-    matches, n_repeated = _find_items((ranked_ids, ranked.offsets), (judged_ids, pool, truth.offsets))
-    rankings = RankedLists(matches, ranked.offsets, (pool, truth.offsets), read_only(np.arange(len(truth.offsets) - 1)))
-    if n_repeated:
-        first, second = _find_repeats(ranked_ids, ranked)
+    run = RunTable.of_lists(run_lists, -np.arange(len(ranked.ids), dtype="f8"), Source("the run"))
+    rankings, _ = make_rankings(qrels, run, np.stack([queries, queries], axis=1), WITHOUT_KEYS, None)
+    if run.has_repeats():
+        first, second = _find_repeats(run, ranked)
         is_relevant = np.maximum(rankings.labels[first], rankings.labels[second]) > 0
         _refuse(is_relevant, second, ranked, "`run` must have each relevant document once in a query", ONE_ROW)
     return rankings
 
 
-def _find_items(ranked: tuple[Array, Array], judged: tuple[Array, Array, Array]) -> tuple[KnownHits, int]:
-    """Return the judged documents among the ranked ones, and how many of these stand again in their query."""
-    kernels = load_kernels("inputs.items")
-    ids, labels, offsets = judged
-    n_queries = len(offsets) - 1
-    longest = int(np.diff(ranked[1]).max(initial=0))
-    scratch = np.zeros(-(-longest // WORD), "u8"), np.empty(longest, "i8")
-    above = np.empty(len(ids), "i4")
-    found_labels = np.empty(len(ids), labels.dtype)
-    found_offsets = np.empty(n_queries + 1, "i8")
-    out = (above, found_labels, found_offsets, np.empty(n_queries + 1, "i8"), np.zeros(4, "i8"))
-    kernels.find_items(ranked, judged, np.uint64(ANY_NUMBER), True, 0, n_queries, scratch, out)
-    n_found = found_offsets.item(-1)
-    matches = KnownHits(read_only(above[:n_found]), read_only(found_labels[:n_found]), read_only(found_offsets))
-    return matches, int(out[-1][kernels.N_REPEATED])
-
-
-def _find_repeats(ids: Array, pairs: Pairs) -> tuple[Array, Array]:
+def _find_repeats(table: QrelsTable | RunTable, pairs: Pairs) -> tuple[Array, Array]:
     """Return the rows of equal documents of a query that stand one after the other."""
+    ids, _ = table.documents.factorize()
     queries = pairs.queries
     order = np.lexsort((ids, queries))
     is_repeated = (ids[order][1:] == ids[order][:-1]) & (queries[order][1:] == queries[order][:-1])
     return order[:-1][is_repeated], order[1:][is_repeated]
 
 
-def _shrink(labels: Array) -> Array:
-    """Return labels as int8 if it holds them all, else as float64: the types that the kernel is compiled for."""
-    small = labels.astype("i1") if labels.size and np.abs(labels).max() <= MAX_SMALL else labels
-    return read_only(small if (small == labels).all() else labels.astype("f8"))
-
-
 def _number_documents(truth: Pairs, ranked: Pairs) -> tuple[Array, Array]:
-    """
-    Return the ids of both sides as int64, equal for equal documents.
-
-    No id is -1, because -1 ends a row in the kernel.
-    """
+    """Return the ids of both sides as int64, equal for equal documents."""
     if truth.ids.dtype.kind != "f" and ranked.ids.dtype.kind != "f":
-        sides = [pairs.ids.astype("i8") for pairs in (truth, ranked)]
-        mask = next(mask for mask in range(2**62) if not any((side == ~mask).any() for side in sides))
-        return read_only(sides[0] ^ mask), read_only(sides[1] ^ mask)
+        return truth.ids.astype("i8"), ranked.ids.astype("i8")
     for pairs, name in ((truth, "qrels"), (ranked, "run")):
         is_wrong = np.isnan(pairs.ids) if pairs.ids.dtype.kind == "f" else np.abs(pairs.ids) > int(EXACT_LIMIT)
         rule = f"ids of documents in `{name}` must be numbers that float64 holds, as the other side has them"
         _refuse(is_wrong, np.arange(len(is_wrong)), pairs, rule, "Pass smaller ids, or whole numbers on both sides.")
     floats = [pairs.ids.astype("f8") + 0.0 for pairs in (truth, ranked)]  # + 0.0 makes -0.0 equal to 0.0
-    return read_only(floats[0].view("i8")), read_only(floats[1].view("i8"))
+    return floats[0].view("i8"), floats[1].view("i8")
 
 
 def _refuse(is_wrong: Array, rows: Array, pairs: Pairs, rule: str, remedy: str) -> None:
