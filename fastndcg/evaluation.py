@@ -129,6 +129,8 @@ def evaluate(
     """
     Evaluate ranking metrics for every query.
 
+    The site's guide "Pass your data: all input forms" has an example of each form of data.
+
     Parameters
     ----------
     truth : array, path, dict, frame, Qrels, Interactions, sparse matrix or Rankings
@@ -137,29 +139,22 @@ def evaluate(
         - labels of documents: a (n_documents,) array with exactly one of `offsets`, `groups` and `query_ids`, a
           (n_queries, n_documents) array, or a ragged column of Arrow, Polars or awkward;
         - judgments with ids: the path of a file (TREC, CSV, JSON, JSON Lines, Parquet, Arrow), ``{query: {document:
-          label}}``, a frame or records with queries, documents and labels, or `Qrels`. Records are a list or iterator
-          of dicts, named tuples or (query, document, label);
+          label}}``, a frame or records with queries, documents and labels, or `Qrels`;
         - relevant ids, each with the label 1: ``{query: ids}`` with sets or lists. A note says that whole numbers in
           lists, which could be labels, were read as ids;
-        - LensKit's `ItemListCollection`, with a field such as "rating" as labels;
-        - labels and scores together: a frame with columns of queries, labels, scores and, optionally, documents. A row
-          is one document, or a list of each. Also `Rankings`, or the path of such a Parquet file, folder or pattern, or
-          of such an Arrow file, which is streamed;
+        - labels and scores together: a frame with columns of queries, labels, scores and, optionally, documents, or
+          `Rankings`. Parquet and Arrow files and data sets are streamed;
         - relevant items of users: a scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items
           and, optionally, labels.
 
-        Frames are those of pandas, Polars (also lazy ones), pyarrow, DuckDB (relations, and connections after
-        ``execute``), others with an Arrow stream, data sets, dicts of columns, and structured arrays. Paths may be
-        addresses such as ``s3://bucket/qrels.txt``, which fsspec opens (the extra `remote`).
-        Labels with scores are also streamed from data sets of pyarrow and Hugging Face, and from Dask frames.
+        Frames are those of pandas, Polars, pyarrow, DuckDB, Dask and others with an Arrow stream. Paths may be
+        addresses such as ``s3://bucket/qrels.txt``.
     predictions : array, path, dict, frame, Run, Embeddings or Scorer, optional
         What the system predicts, higher is better. Leave it out where the truth has scores. Allowed forms:
 
         - for labels of documents: scores of the same shape;
         - for judgments with ids: the path of a file, ``{query: {document: score}}``, a frame or records with queries,
-          documents and scores, or `Run`. A column of ranks, 1, 2, 3 and so on in each query, may replace scores;
-        - ranked ids without scores, the best first: ``{query: ids}`` with lists, LensKit's ordered lists, or what
-          retrievers of LangChain, LlamaIndex and Haystack return for each query;
+          documents and scores or ranks, `Run`, or ranked ids without scores, the best first: ``{query: ids}``;
         - for relevant items: recommended items in rank order, one row a user, as whole numbers, or a score matrix, a
           (n_users, n_items) array of floats;
         - for relevant items, or judgments with the ids of the model: `Embeddings` or a `Scorer`, which rank all items.
@@ -172,16 +167,10 @@ def evaluate(
     query_ids : (n_documents,) array of int or str, optional
         Each document's query, in any order.
     exclude : sparse matrix, Interactions, frame, dict, path or items, optional
-        Items that are no candidates, such as those seen in training. For score matrices, `Embeddings` and `Scorer`
-        alone. Allowed forms:
-
-        - interactions of users, in each form that `truth` takes, whatever their labels,
-        - one list a user: a list of lists, sets or arrays, a (n_users, k) int array padded with -1, a ragged column, or
-          a (n_users, n_items) array of bool,
-        - items of all users: a set, range, list or int array, or an (n_items,) array of bool.
-
-        A sparse matrix must store no 0. Scores of excluded items are not read, and may be NaN. For judgments with ids
-        and a model with ids, items are ids, except in matrices and masks. One list a user is in the model's order.
+        Items that are no candidates, such as those seen in training, for score matrices, `Embeddings` and `Scorer`:
+        interactions of users in each form of `truth`, whatever their labels (a sparse matrix must store no 0); one list
+        a user, also padded with -1 or as an array of bool; or items of all users. Their scores are not read, and may be
+        NaN. For judgments with ids and a model with ids, items are ids, except in matrices and masks.
     candidates : sparse matrix, Interactions, frame, dict, path or items, optional
         Items that are ranked, in the forms of `exclude`. By default all items. An excluded item is no candidate.
     missing_truth : {'raise', 'skip', 'unretrieved'}
@@ -190,22 +179,19 @@ def evaluate(
         'raise', a user without truth is an error for a model, unless the convention has no_relevant='skipped'.
     duplicates : {'raise', 'first', 'best', 'sum', 'counted'}, optional
         What to do with a document that a query of a run has again: raise an error, as by default; keep the row that
-        ranks first; keep the best score; add up the scores; or count each row as another document, of the same label,
-        as some programs do: values may exceed 1. 'first' raises an error where tied scores leave open which row is
-        first. A note of the result counts the rows. For runs with ids, and for recommended items.
+        ranks first; keep the best score; add up the scores; or count each row as another document: values may exceed 1.
+        See the guide "Duplicates and chunks".
     ranks : {'kept', 'closed'}, optional
         With 'first' and 'best', whether a dropped row leaves its rank empty, as by default, or later documents move up.
     parents : dict, Series, frame, str or callable, optional
-        The documents of chunks, if the run ranks chunks. A chunk counts for its document: `duplicates`, here 'first' by
-        default, says which chunk of a document counts, and `ranks` whether k counts chunks or documents; a note says
-        so. A table of chunk and document; the name of a column of `predictions`; a rule of ids such as "before #" or
-        "before last _"; or a function of a chunk's id, which returns None, or the id, for that of a document. The truth
-        may judge documents, chunks, or both: a document has the highest label of its own and its chunks'.
+        The documents of chunks, if the run ranks chunks: a table of chunk and document, the name of a column of
+        `predictions`, a rule of ids such as "before #", or a function of a chunk's id. `duplicates`, here 'first' by
+        default, says which chunk of a document counts.
     columns : dict, optional
         Names of columns of frames, records, CSV, Parquet and Arrow files that differ from the usual ones, such as
         ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25", "subtopic": "topic"}``. The key "rank"
-        names ranks in place of scores. Each name falls to the side that has the column, and one that neither has is an
-        error. Sides may have names of their own: ``{"truth": {"document": "article"}, "predictions": {...}}``.
+        names ranks in place of scores. Sides may have names of their own: ``{"truth": {"document": "article"},
+        "predictions": {...}}``.
     memory : int or str, optional
         The number of bytes for streaming, such as "500MB", by default 2 GiB, or for scores of `Embeddings` and
         `Scorer`, by default 64 MiB. Not for other truth and predictions.
@@ -214,15 +200,12 @@ def evaluate(
         value of `conventions`.
     threads : int, optional
         The number of threads, 1 or more. By default one for each CPU of this process. Results are bit-identical for any
-        number. Ctrl-C ends an evaluation after the current chunk of queries, within milliseconds. A single query takes
-        0.1 s for each million of its documents. If another thread writes to the arrays meanwhile, values are wrong or
-        an error says so.
+        number. Ctrl-C ends an evaluation after the current chunk of queries. If another thread writes to the arrays
+        meanwhile, values are wrong or an error says so.
     progress : bool or callable
-        Whether a bar may appear on a terminal or in a notebook, after some seconds and if tqdm is installed. The
-        environment variable FASTNDCG_PROGRESS=0 switches all bars off. Or a function that is called with the numbers
-        of rows read and of all rows while rows are streamed, from any thread. The second number is 0 where reading
-        alone shows it. For embeddings and scorers, the numbers are those of users. A function is for these and for
-        streamed truth only.
+        Whether a bar may appear on a terminal or in a notebook, after some seconds and if tqdm is installed. Or, for
+        streams, `Embeddings` and `Scorer`, a function of the numbers of rows or users done and of all, 0 if unknown. It
+        is called from any thread.
     **keywords
         Must be left out. The error for a keyword that other programs have says what to write here.
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
 from fastndcg.engine.apply import apply_convention
-from fastndcg.engine.plan import LOWEST_RELEVANT, find_gains, find_rel, find_undefined_policy
+from fastndcg.engine.plan import LOWEST_RELEVANT, find_gains, find_rel
 from fastndcg.engine.relevant_ranks import rank_relevant
-from fastndcg.engine.run import run
-from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
+from fastndcg.engine.run import apply_undefined_policy, run
+from fastndcg.engine.scratch import Scratch
+from fastndcg.errors import InvalidInputError
 from fastndcg.evaluation import Request, join_system, make_options, parse_request, plan_judged, put_weights
 from fastndcg.inputs.dispatch import make_whole, prepare_truth
 from fastndcg.inputs.interactions import RankingPartitions
@@ -202,7 +203,9 @@ def run_pairs(rankings: Rankings, task: PairTask, threads: int | None) -> PairVa
         ids = list_document_ids(rankings.without_patterns(), pairs, find_common_rel(metrics, convention))
         return PairValues(output.values, output.n_tied, pairs.queries, ids)
     values = average_pairs(pairs, rankings, output.values)
-    apply_policy(values, metrics, rankings, convention)
+    apply_undefined_policy(
+        rankings, convention, metrics, values.T, Scratch(), has_undefined_queries=True, reason="no relevant document"
+    )
     n_tied = count_tied_queries(pairs, add_default_cutoff(metrics, convention))
     return PairValues(values, n_tied, np.arange(rankings.n_queries), None)
 
@@ -390,19 +393,3 @@ def count_tied_queries(pairs: Pairs, metrics: tuple[Metric, ...]) -> int:
     deepest = max(MAX_RANK if metric.k is None else metric.k for metric in metrics)
     queries = pairs.queries[pairs.places >= 0]
     return len(np.unique(queries[groups.tie_starts < deepest]))
-
-
-def apply_policy(values: Array, metrics: tuple[Metric, ...], rankings: Rankings, convention: Convention) -> None:
-    """Replace the values of queries without pairs by the convention's choice, or raise an error if it says so."""
-    for metric, column in zip(metrics, values.T, strict=False):
-        policy = find_undefined_policy(metric, convention)
-        is_undefined = np.isnan(column)
-        if policy == "raise" and is_undefined.any():
-            raise UndefinedMetricError(
-                f"{metric} must have a value for every query, but {rankings.query_name(int(np.argmax(is_undefined)))} "
-                "has no relevant document. Drop the query, or take ",
-                Choice("undefined", ["nan"]),
-                ".",
-            )
-        if isinstance(policy, int):
-            column[is_undefined] = policy

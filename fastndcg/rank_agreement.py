@@ -86,7 +86,8 @@ def agreement(
     )
     pairs = read_pairs(first, second, options)
     output = evaluate_pairs_of_rankings(pairs, parsed, n_threads)
-    return Agreement(output.values, parsed, pairs.query_ids, n_tied=output.n_tied, notes=pairs.notes)
+    default = conventions["default"]
+    return Agreement(output.values, parsed, pairs.query_ids, default, n_tied=output.n_tied, notes=pairs.notes)
 
 
 class Agreement(Results):
@@ -95,20 +96,14 @@ class Agreement(Results):
 
     Any number of threads may use one at once.
 
-    `agreement` makes it.
+    `agreement` makes it. `n_tied` is the number of queries in which either ranking has equal scores.
 
     Parameters
     ----------
-    values : (n_queries, n_metrics) float64 array
-        The agreement, NaN where a metric is undefined.
-    metrics : tuple of Metric
-        One a column.
-    query_ids : (n_queries,) array or None
-        One a row. By default their numbers from 0.
-    n_tied : int
-        The number of queries in which either ranking has equal scores.
-    notes : tuple of str, optional
-        Remarks on the input.
+    values, metrics, query_ids, convention, n_tied, value_weights, n_missing_in_run, n_missing_in_qrels, notes
+        See `Results`.
+    chance_values, provenance, judged
+        See `Results`.
 
     Examples
     --------
@@ -118,17 +113,6 @@ class Agreement(Results):
     """
 
     __slots__ = ()
-
-    def __init__(
-        self,
-        values: Array,
-        metrics: tuple[Metric, ...],
-        query_ids: Array | None,
-        *,
-        n_tied: int,
-        notes: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(values, metrics, query_ids, conventions["default"], n_tied=n_tied, notes=notes)
 
     def _footer(self) -> list[str]:
         averages = dict.fromkeys(metric.name for metric in self.metrics if metric.name in ("RBO", "tau_ap"))

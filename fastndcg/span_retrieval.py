@@ -85,7 +85,10 @@ def evaluate_spans(
     parsed = tuple(apply_overlap(metric, overlap) for metric in parse_metrics(metrics, "evaluate_spans"))
     n_threads = check_threads(threads)
     joined = join_spans(gold, chunks, columns)
-    return SpanResults(evaluate_joined(joined, parsed, n_threads), parsed, joined)
+    return SpanResults(
+        evaluate_joined(joined, parsed, n_threads), parsed, joined.query_ids, conventions["default"],
+        n_missing_in_run=joined.n_missing_in_chunks, n_missing_in_qrels=joined.n_missing_in_gold,
+    )  # fmt: skip
 
 
 class SpanResults(Results):
@@ -98,12 +101,10 @@ class SpanResults(Results):
 
     Parameters
     ----------
-    values : (n_queries, n_metrics) float64 array
-        NaN where a metric is undefined.
-    metrics : tuple of Metric
-        One a column.
-    joined : JoinedSpans
-        What was evaluated.
+    values, metrics, query_ids, convention, n_tied, value_weights, n_missing_in_run, n_missing_in_qrels, notes
+        See `Results`.
+    chance_values, provenance, judged
+        See `Results`.
 
     Examples
     --------
@@ -112,12 +113,6 @@ class SpanResults(Results):
     """
 
     __slots__ = ()
-
-    def __init__(self, values: Array, metrics: tuple[Metric, ...], joined: JoinedSpans) -> None:
-        super().__init__(
-            values, metrics, joined.query_ids, conventions["default"], n_missing_in_run=joined.n_missing_in_chunks,
-            n_missing_in_qrels=joined.n_missing_in_gold,
-        )  # fmt: skip
 
     def _footer(self) -> list[str]:
         lines = []

@@ -462,11 +462,12 @@ def apply_undefined_policy(
     scratch: Scratch,
     *,
     has_undefined_queries: bool,
+    reason: str = "",
 ) -> None:
     """
     Replace NaN by the convention's value in queries without judgments, or raise an error for any NaN.
 
-    Chunks have replaced NaN in the other queries.
+    Chunks have replaced NaN in the other queries. `reason` says why a query has no value, if metrics do not.
     """
     for metric, row in zip(metrics, values, strict=False):  # rows of denominators follow those of metrics
         policy = find_undefined_policy(metric, convention)
@@ -478,7 +479,7 @@ def apply_undefined_policy(
         elif is_undefined.any():
             query = rankings.query_name(int(np.argmax(is_undefined)))
             raise UndefinedMetricError(
-                f"{metric} must have a value for every query, but {query} has none ({metric.record.undefined}). "
+                f"{metric} must have a value for every query, but {query} has none ({reason or metric.record.undefined}). "
                 "Drop the query, or take ",
                 Choice("undefined", ["nan"]),
                 ".",

@@ -318,7 +318,7 @@ class ScoreRowRankings(CheckedRankings):
 
     def document_name(self, name: str, place: int) -> str:
         """Return the column of a document for error messages."""
-        return name_column(self.tie_keys, name, place, self.name_items)
+        return ColumnNames(self.tie_keys, self.name_items)(name, place)
 
 
 class ColumnNames:
@@ -330,8 +330,9 @@ class ColumnNames:
         self._name_items = name_items
 
     def __call__(self, name: str, place: int) -> str:
-        """Return the name of a document for messages."""
-        return name_column(self._columns, name, place, self._name_items)
+        """Return the column of a document or its id, or the place of a label of the pool."""
+        is_unknown = name == "pool" or self._columns is None
+        return str(place if is_unknown else self.take(name, np.array([place]))[0])
 
     def take(self, name: str, places: Array) -> Array:
         """Return the ids of documents, -1 for those of the pool."""
@@ -339,12 +340,3 @@ class ColumnNames:
             return np.full(len(places), -1)
         columns = self._columns[places]
         return columns if self._name_items is None else self._name_items(columns)
-
-
-def name_column(
-    columns: Array | None, name: str, place: int, name_items: Callable[[Array], Array] | None = None
-) -> str:
-    """Return the column of a document or its id, or the place of a label of the pool."""
-    if name == "pool" or columns is None:
-        return str(place)
-    return str(columns[place] if name_items is None else name_items(columns[place : place + 1])[0])

@@ -4,16 +4,6 @@ Aggregates: one number for the values of all queries, such as their mean, median
 Sums are exact: a mean does not depend on the order of the values, nor on the batches that they come in.
 
 Partial sums are those of metrics over some of the queries, to be merged with those of other batches or workers.
-As bytes they are, in this order:
-
-magic      8 bytes  b"fastndcg"
-version    2 bytes  unsigned, little endian
-size       4 bytes  unsigned, little endian: the length of the header
-header     JSON in UTF-8: `metrics`, `convention`, `counts`, `count_limbs` of each sum, and `n_squares`
-sums       little endian int64, (n_metrics, count_limbs): see `to_limbs`
-checksum   4 bytes  CRC-32 of all bytes before it, little endian
-
-The exact sums of squares, `n_squares` of them, follow the sums of values in the same array: one a metric, or none.
 """
 
 from __future__ import annotations
@@ -22,11 +12,10 @@ import contextlib
 import functools
 import json
 import math
-import struct
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -43,10 +32,8 @@ LIMB_BITS = 32
 SMALL = 1 << 14  # for so few values, loading a kernel takes longer than adding them up in Python
 SPLITTER = 134217729.0  # 2^27 + 1, which halves the bits of a float64
 MOST = 1 << 30  # values between two carries, after which a limb could overflow
-MAGIC = b"fastndcg"
-VERSION = 1
-START = struct.Struct("<8sHI")
-CHECKSUM = struct.Struct("<I")
+MAGIC = b"fastndcg sums "
+VERSION = b"1"
 
 
 @dataclass(slots=True)
@@ -92,16 +79,15 @@ class ExactSum(Picklable):
         infinities = (math.inf if n_above else 0.0) + (-math.inf if n_below else 0.0)
         return cls(units, n, n_nan, infinities)
 
-    def to_numbers(self) -> Array:
-        """Return the sum as int64 numbers, like `to_limbs`."""
-        limbs: list[int] = []
-        units = self.units
-        for _ in range(count_limbs() - 5):
-            limbs.append(units & ((1 << LIMB_BITS) - 1))
-            units >>= LIMB_BITS
-        n_above = int(not self.infinities <= 0)  # NaN is the sum of both infinities
-        n_below = int(not self.infinities >= 0)
-        return np.array([*limbs, units, self.n, self.n_nan, n_above, n_below], "i8")
+    def to_fields(self) -> list[Any]:
+        """Return the sum as values of JSON, which has no infinity. Hexadecimal digits have no greatest number."""
+        return [f"{self.units:x}", self.n, self.n_nan, str(self.infinities)]
+
+    @classmethod
+    def from_fields(cls, fields: list[Any]) -> ExactSum:
+        """Return the sum of `to_fields`."""
+        units, n, n_nan, infinities = fields
+        return cls(int(units, 16), n, n_nan, float(infinities))
 
     def __add__(self, other: ExactSum) -> ExactSum:
         return ExactSum(
@@ -279,19 +265,16 @@ class PartialSums:
         return [total.mean() for total in self.sums]
 
     def to_bytes(self) -> bytes:
-        """Return the sums as bytes, which any version of Python reads on any machine."""
-        totals = [*self.sums, *self.squares]
-        numbers = np.array([total.to_numbers() for total in totals], "<i8").reshape(len(totals), count_limbs())
-        fields: dict[str, Any] = {
+        """Return the sums as bytes, which any version of Python reads: a version, a checksum and JSON."""
+        fields = {
             "metrics": self.metrics,
             "convention": dict(self.convention),
             "counts": dict(self.counts),
-            "count_limbs": numbers.shape[1],
-            "n_squares": len(self.squares),
+            "sums": [total.to_fields() for total in self.sums],
+            "squares": [total.to_fields() for total in self.squares],
         }
-        header = json.dumps(fields).encode()
-        content = START.pack(MAGIC, VERSION, len(header)) + header + numbers.tobytes()
-        return content + CHECKSUM.pack(zlib.crc32(content))
+        text = json.dumps(fields).encode()
+        return b"%s%s %08x %s" % (MAGIC, VERSION, zlib.crc32(text), text)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> PartialSums:
@@ -310,36 +293,25 @@ class PartialSums:
                 f"partial sums must be bytes, not {type(content).__name__}. Pass what to_bytes gave."
             )
         content = bytes(content)
-        if len(content) < START.size + CHECKSUM.size or not content.startswith(MAGIC):
+        if not content.startswith(MAGIC):
             raise InvalidInputError(
-                f"partial sums must begin with {MAGIC.decode()}, but these bytes begin with {shorten(content[:8])}. "
+                f"partial sums must begin with {MAGIC.decode()!r}, but these bytes begin with {shorten(content[:14])}. "
                 "Pass those of to_bytes."
             )
-        _, version, header_size = START.unpack_from(content)
+        version, _, rest = content.removeprefix(MAGIC).partition(b" ")
         if version != VERSION:
             raise InvalidInputError(
-                f"partial sums must be of version {VERSION}, but these are of version {version}. Read them with the "
-                "version of fastndcg that wrote them."
+                f"partial sums must be of version {VERSION.decode()}, but these have {shorten(version)}. Read them "
+                "with the version of fastndcg that wrote them."
             )
-        (checksum,) = CHECKSUM.unpack_from(content, len(content) - CHECKSUM.size)
-        if checksum != zlib.crc32(content[: -CHECKSUM.size]):
-            _refuse_damaged("their checksum is wrong")
-        header = content[START.size : START.size + header_size]
-        fields = _read_header(header)
-        return cls._from_parts(fields, content[START.size + header_size : -CHECKSUM.size])
-
-    @classmethod
-    def _from_parts(cls, fields: dict[str, Any], sums: bytes) -> PartialSums:
-        """Return the sums of a header and an array."""
-        n_metrics = len(fields["metrics"])
-        shape = n_metrics + fields["n_squares"], fields["count_limbs"]
-        if len(sums) != 8 * shape[0] * shape[1]:
-            _refuse_damaged(f"{len(sums)} bytes are not {shape[0]} sums of {shape[1]} numbers")
-        numbers = np.frombuffer(sums, "<i8").reshape(shape)
-        totals = tuple(ExactSum.from_numbers(row) for row in numbers)
-        metrics = tuple(fields["metrics"])
-        sums_by_kind = totals[:n_metrics], totals[n_metrics:]
-        return cls(metrics, fields["convention"], sums_by_kind[0], fields["counts"], sums_by_kind[1])
+        checksum, _, text = rest.partition(b" ")
+        if checksum != b"%08x" % zlib.crc32(text):
+            raise InvalidInputError(
+                "partial sums must be as they were written, but their checksum is wrong. Send or store them again."
+            )
+        fields = json.loads(text)
+        sums, squares = (tuple(map(ExactSum.from_fields, fields[name])) for name in ("sums", "squares"))
+        return cls(tuple(fields["metrics"]), fields["convention"], sums, fields["counts"], squares)
 
 
 @functools.lru_cache(maxsize=64)
@@ -351,30 +323,6 @@ def _format_choices(convention: Convention) -> Mapping[str, str]:
 def add_up_columns(values: Array) -> Array:
     """Return the exact sum of each column as an (n_columns, count_limbs) int64 array, which may be added up."""
     return np.array([to_limbs(column) for column in values.T], "i8").reshape(values.shape[1], count_limbs())
-
-
-def _read_header(header: bytes) -> dict[str, Any]:
-    """Return the fields of a header, or raise an error if one is missing or of another type."""
-    try:
-        fields = json.loads(header.decode())
-    except ValueError:
-        _refuse_damaged("their header is no JSON")
-    kinds = {"metrics": list, "convention": dict, "counts": dict, "count_limbs": int, "n_squares": int}
-    for name, kind in kinds.items():
-        if not isinstance(fields, dict) or not isinstance(fields.get(name), kind):
-            _refuse_damaged(f"their header has no {name}")
-    is_text = all(isinstance(metric, str) for metric in fields["metrics"])
-    if not is_text or not all(type(count) is int and count >= 0 for count in fields["counts"].values()):
-        _refuse_damaged("their header has other metrics or counts")
-    if fields["n_squares"] not in (0, len(fields["metrics"])):
-        _refuse_damaged(f"they have {fields['n_squares']} sums of squares")
-    if fields["count_limbs"] < 5:
-        _refuse_damaged(f"their sums have {fields['count_limbs']} numbers")
-    return fields  # type: ignore[no-any-return]
-
-
-def _refuse_damaged(problem: str) -> NoReturn:
-    raise InvalidInputError(f"partial sums must be as they were written, but {problem}. Send or store them again.")
 
 
 Weights = Array | None

@@ -223,8 +223,6 @@ class PackedArray:
         self._array = array
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        import numpy as np  # late: `import fastndcg` does not import NumPy
-
         array = self._array
         if array.dtype.hasobject:
             return _unpack_objects, (array.reshape(-1).tolist(), array.shape)
@@ -236,8 +234,6 @@ class PackedArray:
 
 def pack_arrays(value: Any) -> Any:
     """Return a value with its arrays, also those in containers, as `PackedArray`."""
-    import numpy as np
-
     if isinstance(value, np.ndarray):
         return PackedArray(value)
     if type(value) in (list, tuple):
@@ -251,8 +247,6 @@ def pack_arrays(value: Any) -> Any:
 
 def _unpack_array(dtype: str, shape: tuple[int, ...], content: Any) -> Any:
     """Make an array of numbers or texts of one width from its bytes."""
-    import numpy as np
-
     if not len(content):
         return np.empty(0, dtype).reshape(shape)
     array = np.frombuffer(content, "u1").view(dtype).reshape(shape)
@@ -261,8 +255,6 @@ def _unpack_array(dtype: str, shape: tuple[int, ...], content: Any) -> Any:
 
 def _unpack_objects(values: list[Any], shape: tuple[int, ...]) -> Any:
     """Make an array of objects."""
-    import numpy as np
-
     array = np.empty(len(values), object)
     array[:] = values
     return array.reshape(shape)
@@ -277,8 +269,6 @@ def compute_checksum(value: Any, checksum: int = 0) -> int:
     >>> compute_checksum([1, "a"]) == compute_checksum([1, "a"]) != compute_checksum([2, "a"])
     True
     """
-    import numpy as np  # late: `import fastndcg` does not import NumPy
-
     if isinstance(value, np.ndarray):
         return _add_array(value, checksum)
     checksum = zlib.crc32(type(value).__qualname__.encode(), checksum)
@@ -307,8 +297,6 @@ def compute_checksum(value: Any, checksum: int = 0) -> int:
 
 def _add_array(array: Any, checksum: int) -> int:
     """Add the dtype, the shape and the content of an array to a checksum."""
-    import numpy as np
-
     checksum = zlib.crc32(f"{array.dtype.str} {array.shape}".encode(), checksum)
     if not array.size or not array.dtype.itemsize:
         return checksum

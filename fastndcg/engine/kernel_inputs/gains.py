@@ -9,14 +9,7 @@ import numpy as np
 
 from fastndcg.engine.apply import check_finite, check_stops, check_sums, check_unit_gains, find_highest_stop
 from fastndcg.engine.chunk import Chunk, Discounts, make_discounts
-from fastndcg.engine.kernel_inputs.registry import (
-    Call,
-    KernelInput,
-    MetricTask,
-    kernel_input,
-    register_input,
-    register_reader,
-)
+from fastndcg.engine.kernel_inputs.registry import Call, MetricTask, kernel_input
 from fastndcg.engine.scratch import BOOL, F8, I8, IdealHits
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.parsing import Value
@@ -39,7 +32,7 @@ def make_similar_discounts(chunk: Chunk, discount: Value) -> Discounts:
     return make_discounts(discount, len(chunk.context.discounts.values) - 1)
 
 
-register_reader("sizes", lambda chunk, task: chunk.labels.sizes)
+kernel_input(name="sizes")(lambda chunk, task: chunk.labels.sizes)
 
 
 @kernel_input()
@@ -64,7 +57,7 @@ def _register_discounts(names: tuple[str, str, str], find: Callable[[Chunk, Metr
     """Register discounts by rank, their running sums, and the rounding errors of the sums."""
     for name, field in zip(names, ("values", "sums", "rests"), strict=True):
         read = operator.attrgetter(field)
-        register_input(KernelInput(name, lambda chunk, task, read=read: read(find(chunk, task)), None, ()))
+        kernel_input(name=name)(lambda chunk, task, read=read: read(find(chunk, task)))
 
 
 _register_discounts(("discounts", "discount_sums", "discount_rests"), find_discounts)
@@ -91,13 +84,8 @@ def out_at(chunk: Chunk, task: MetricTask) -> Array:
     return np.zeros(1, "i8")
 
 
-def _register_scratch(name: str) -> None:
-    """Register a scratch array of one float64 a query."""
-    register_reader(f"out_{name}", lambda chunk, task: chunk.take(name, chunk.labels.n_queries, F8))
-
-
-for _name in ("counted", "whole", "rest", "dcg"):
-    _register_scratch(_name)
+for _name in ("counted", "whole", "rest", "dcg"):  # scratch arrays of one float64 a query
+    kernel_input(name=f"out_{_name}")(lambda chunk, task, name=_name: chunk.take(name, chunk.labels.n_queries, F8))
 
 
 GAIN_KEY = ("gain", "rel")
@@ -327,8 +315,8 @@ def idcg_starts(chunk: Chunk, task: MetricTask) -> Array:
     return starts
 
 
-register_reader("judged_labels", lambda chunk, task: chunk.labels.pool_candidates.labels)
-register_reader("judged_offsets", lambda chunk, task: chunk.labels.pool_candidates.offsets)
+kernel_input(name="judged_labels")(lambda chunk, task: chunk.labels.pool_candidates.labels)
+kernel_input(name="judged_offsets")(lambda chunk, task: chunk.labels.pool_candidates.offsets)
 
 
 @kernel_input(scope="ranking", key=("metric.stop", "metric.max_grade"), size=count_candidates)

@@ -13,7 +13,7 @@ import inspect
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,14 @@ Scope = Literal["labels", "ranking"]
 Size = Callable[[Chunk, "MetricTask"], int]
 Kernel = Callable[..., None]
 Call = tuple[Callable[..., Any], tuple[Any, ...]]  # a kernel and its arguments
+
+
+class KernelInput(NamedTuple):
+    """A function of the chunk and the task, and the selection of documents that it reads."""
+
+    read: Callable[[Chunk, MetricTask], Any]
+    view: str | None
+
 
 INPUTS: dict[str, KernelInput] = {}
 # what is added to recall · R before its fraction is cut off: 0.7 · 10 is a little more than 7
@@ -135,57 +143,9 @@ class MetricTask:
         self.arguments = tuple(arguments)
 
 
-class KernelInput:
-    """
-    An argument that kernels take by name.
-
-    Attributes
-    ----------
-    name : str
-        The parameter's name.
-    read : callable
-        Takes the chunk and the task, and returns the value.
-    scope : 'labels', 'ranking' or None
-        How long the value is cached: as long as the labels of a chunk, which all systems share, or for one ranking of
-        its documents. None: not at all.
-    view : str, optional
-        The selection of documents that the value is read from (see rankings/rankings.py).
-
-    Parameters
-    ----------
-    compute : callable
-        Takes the chunk and the task, and returns the value. With a scope and a parameter `out`, it fills a float64
-        array instead: it returns the part that is filled, or None for all of it. If `is_call`, it fills nothing, and
-        returns the kernel that fills the array, and the kernel's arguments.
-    key : tuple of str
-        Fields of `MetricTask` that the value depends on. ``metric.alpha`` is the parameter alpha of the metric.
-    size : callable, optional
-        Return the number of entries of `out`, by default one a query.
-    """
-
-    __slots__ = ("name", "read", "scope", "view")
-
-    def __init__(
-        self,
-        name: str,
-        compute: Callable[..., Any],
-        scope: Scope | None,
-        key: tuple[str, ...],
-        size: Size | None = None,
-        view: str | None = None,
-        is_call: bool = False,
-    ) -> None:
-        self.name = name
-        self.scope = scope
-        self.view = view
-        self.read = compute if scope is None else _cache(name, compute, scope, key, size, is_call)
-
-    def __repr__(self) -> str:
-        return f"KernelInput({self.name!r})"
-
-
 def kernel_input(
     *,
+    name: str | None = None,
     scope: Scope | None = None,
     key: tuple[str, ...] = (),
     size: Size | None = None,
@@ -195,26 +155,35 @@ def kernel_input(
     """
     Return a decorator that registers a function as the kernel input of its name.
 
-    A function without a scope stays as it is. One with a scope becomes a function that caches its values.
+    The function takes the chunk and the task, and returns the value. With a scope and a parameter `out`, it fills a
+    float64 array instead: it returns the part that is filled, or None for all of it. If `is_call`, it fills nothing,
+    and returns the kernel that fills the array, and the kernel's arguments. A function without a scope stays as it is.
+    One with a scope becomes a function that caches its values.
+
+    Parameters
+    ----------
+    name : str, optional
+        The parameter's name, by default that of the function.
+    scope : 'labels', 'ranking' or None
+        How long the value is cached: as long as the labels of a chunk, which all systems share, or for one ranking of
+        its documents. None: not at all.
+    key : tuple of str
+        Fields of `MetricTask` that the value depends on. ``metric.alpha`` is the parameter alpha of the metric.
+    size : callable, optional
+        Return the number of entries of `out`, by default one a query.
+    view : str, optional
+        The selection of documents that the value is read from: see `fastndcg.rankings.rankings.VIEWS`.
     """
 
     def decorate(compute: Callable[..., Any]) -> Any:
-        return register_input(KernelInput(compute.__name__, compute, scope, key, size, view, is_call)).read
+        own = name or compute.__name__
+        if own in INPUTS:
+            raise ValueError(f"kernel inputs must have different names, but two are called {own}. Rename one.")
+        read = compute if scope is None else _cache(own, compute, scope, key, size, is_call)
+        INPUTS[own] = KernelInput(read, view)
+        return read
 
     return decorate
-
-
-def register_reader(name: str, read: Callable[[Chunk, MetricTask], Any]) -> KernelInput:
-    """Register a function that reads an attribute of a chunk or a task."""
-    return register_input(KernelInput(name, read, None, ()))
-
-
-def register_input(new_input: KernelInput) -> KernelInput:
-    """Add an input to the table of known ones."""
-    if new_input.name in INPUTS:
-        raise ValueError(f"kernel inputs must have different names, but two are called {new_input.name}. Rename one.")
-    INPUTS[new_input.name] = new_input
-    return new_input
 
 
 def _cache(

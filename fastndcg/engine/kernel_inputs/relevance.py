@@ -9,14 +9,7 @@ import numpy as np
 
 from fastndcg.engine.chunk import Chunk, make_discounts
 from fastndcg.engine.kernel_inputs.gains import cutoffs, find_discounts
-from fastndcg.engine.kernel_inputs.registry import (
-    RECALL_ROUNDING,
-    Call,
-    KernelInput,
-    MetricTask,
-    kernel_input,
-    register_input,
-)
+from fastndcg.engine.kernel_inputs.registry import RECALL_ROUNDING, Call, MetricTask, kernel_input
 from fastndcg.engine.scratch import F8, I4, I8, HitArrays
 from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.kernels.limits import MAX_RANK
@@ -315,7 +308,7 @@ def _register_view_hits(view: str, field: str) -> None:
         hits = NO_HITS if view == "unjudged" and is_all_judged(chunk) else chunk.view(view).hits
         return np.asarray(getattr(hits, field))
 
-    register_input(KernelInput(f"{view}_hit_{field}", read, None, (), view=view))
+    kernel_input(name=f"{view}_hit_{field}", view=view)(read)
 
 
 for _view, _fields in (
@@ -529,9 +522,9 @@ def _register_novelty(kind: str) -> None:
         return np.asarray(counts * sums[ranks - 1])
 
     key = ("metric.alpha", "metric.beta", "rel", "k")
-    register_input(KernelInput(f"novelty_by_{kind}", novelty, "ranking", key))
-    register_input(KernelInput(f"ideal_novelty_by_{kind}", ideal_novelty, "labels", key))
-    register_input(KernelInput(f"max_novelty_by_{kind}", max_novelty, None, ()))
+    kernel_input(name=f"novelty_by_{kind}", scope="ranking", key=key)(novelty)
+    kernel_input(name=f"ideal_novelty_by_{kind}", scope="labels", key=key)(ideal_novelty)
+    kernel_input(name=f"max_novelty_by_{kind}")(max_novelty)
 
 
 def count_ranks(chunk: Chunk, task: MetricTask) -> Array:
