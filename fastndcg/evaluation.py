@@ -47,7 +47,7 @@ from fastndcg.named_conventions.ties import TIES
 from fastndcg.partitions import run as run_partitions
 from fastndcg.rankings.compact import CountedRankings
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, count_before
 from fastndcg.results.results import Results, Shares
 from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.progress import without_progress
@@ -637,7 +637,7 @@ def _measure(
         output = run(plain, shallow, _find_convention(convention), threads=threads)
         values = {metric.k: column for metric, column in zip(shallow, output.values.T, strict=True)}
     if len(shallow) < len(shares):
-        values[None] = _count(is_judged, rankings.offsets) / np.maximum(sizes, 1)
+        values[None] = np.diff(count_before(is_judged)[rankings.offsets]) / np.maximum(sizes, 1)
     n_counted = int(np.count_nonzero(is_counted))
     return {
         name: math.fsum(values[metric.k if metric.k in values else None][is_counted].tolist()) / n_counted
@@ -663,11 +663,3 @@ def _find_convention(convention: Convention) -> Convention:
         ties=convention.ties if has_order else "average", unjudged="nonrelevant", no_relevant="defined",
         undefined="nan", precision_denominator="min(k, n_retrieved)", negative_labels="zero", relevant="at least 1",
     )  # fmt: skip
-
-
-def _count(mask: Array, offsets: Array) -> Array:
-    """Return the number of True entries of each query, in 0.1 ns an entry, where sums of bool take 0.4."""
-    counts = np.zeros(len(offsets) - 1, "i8")
-    is_filled = offsets[1:] > offsets[:-1]
-    counts[is_filled] = np.add.reduceat(mask.view("i1"), offsets[:-1][is_filled], dtype="i4")
-    return counts

@@ -479,8 +479,8 @@ def apply_undefined_policy(
         elif is_undefined.any():
             query = rankings.query_name(int(np.argmax(is_undefined)))
             raise UndefinedMetricError(
-                f"{metric} must have a value for every query, but {query} has none ({reason or metric.record.undefined}). "
-                "Drop the query, or take ",
+                f"{metric} must have a value for every query, but {query} has none "
+                f"({reason or metric.record.undefined}). Drop the query, or take ",
                 Choice("undefined", ["nan"]),
                 ".",
             )

@@ -12,6 +12,7 @@ from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import CheckedRankings, Rankings, has_labels_below_0
 from fastndcg.rankings.validation import Array, read_only
 
+DOCUMENT_ARRAYS = ("judged", "labels", "scores", "tie_keys")
 NO_TIES = read_only(np.empty(0, "i4"))
 
 
@@ -56,7 +57,52 @@ class CountedHits(NamedTuple):
     offsets: Array
 
 
-class HitRankings(CheckedRankings):
+class CompactRankings(CheckedRankings):
+    """
+    Base class of rankings without an entry for each document.
+
+    Arrays with such entries are made on first use, by conventions and metrics that need all documents.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self, labels: Array, offsets: Array, pool: tuple[Array, Array] | None, query_ids: Array | None,
+        find_name: Callable[[str, int], str] | None = None,
+    ) -> None:  # fmt: skip
+        """Take the labels that are stored, the offsets of all ranked documents, all judged labels, and ids."""
+        self.offsets = offsets
+        self.pool = pool
+        self.query_ids = query_ids
+        self.n_documents = offsets.item(-1)
+        self.n_queries = len(offsets) - 1
+        self.n_labels = len(labels) + (0 if pool is None else len(pool[0]))
+        self.patterns = None
+        self.are_ordinals = self.has_repeats = False
+        self._find_name = find_name
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the arrays of all documents on first use."""
+        if name not in DOCUMENT_ARRAYS:
+            raise AttributeError(f"Rankings have no {name!r}")
+        self._make_documents()
+        return object.__getattribute__(self, name)
+
+    def _make_documents(self) -> None:
+        raise NotImplementedError
+
+    def _put_labels(self, labels: Array, offsets: Array, places: Array) -> None:
+        """Set labels and judgments of all documents, given those of some by their places in their queries."""
+        indices = np.repeat(self.offsets[:-1], np.diff(offsets)) + places
+        all_labels = np.zeros(self.n_documents, labels.dtype)
+        judged = np.zeros(self.n_documents, bool)
+        all_labels[indices] = labels
+        judged[indices] = True
+        self.labels = read_only(all_labels)
+        self.judged = read_only(judged)
+
+
+class HitRankings(CompactRankings):
     """
     Rankings of which only the hits and the pool are stored. No metric and no convention may need other documents.
 
@@ -76,17 +122,10 @@ class HitRankings(CheckedRankings):
         has_whole_groups: bool = False,
     ) -> None:
         """Take hits, the offsets of all ranked documents, all judged labels (None: all were ranked), and ids."""
+        super().__init__(hits.labels, offsets, pool, query_ids, find_name)
         self.judged_hits = hits
-        self.offsets = offsets
-        self.pool = pool
-        self.query_ids = query_ids
         self.has_whole_groups = has_whole_groups
-        self.n_documents = offsets.item(-1)
-        self.n_queries = len(offsets) - 1
-        self.n_labels = len(hits.labels) + (0 if pool is None else len(pool[0]))
-        self.tie_keys = self.patterns = None
-        self.are_ordinals = self.has_repeats = False
-        self._find_name = find_name
+        self.tie_keys = None
         self._set_documents()
 
     def _set_documents(self) -> None:
@@ -140,12 +179,7 @@ class CountedRankings(HitRankings):
 
 
 class RankedLists(HitRankings):
-    """
-    Rankings whose order is known: only the hits are stored.
-
-    Arrays with an entry for each document are made on first use, by conventions and metrics that need unjudged
-    documents.
-    """
+    """Rankings whose order is known: only the hits are stored."""
 
     __slots__ = ("item_arrays",)
     item_arrays: tuple[Array, Array, Array] | None  # items of all users, the start of each user, items of the pool
@@ -163,29 +197,16 @@ class RankedLists(HitRankings):
         users = np.searchsorted(self.judged_hits.offsets, places, side="right") - 1
         return np.asarray(items[starts[users] + self.judged_hits.above[places]])
 
-    def __getattr__(self, name: str) -> Any:
-        """Make the arrays of all documents on first use."""
-        if name not in ("judged", "labels", "scores"):
-            raise AttributeError(f"Rankings have no {name!r}")
+    def _make_documents(self) -> None:
         hits = self.judged_hits
-        places = np.repeat(self.offsets[:-1], np.diff(hits.offsets)) + hits.above
-        labels = np.zeros(self.n_documents, hits.labels.dtype)
-        judged = np.zeros(self.n_documents, bool)
-        labels[places] = hits.labels
-        judged[places] = True
+        self._put_labels(hits.labels, hits.offsets, hits.above)
         scores = np.repeat(self.offsets[:-1], np.diff(self.offsets)) - np.arange(self.n_documents)
-        self.labels = read_only(labels)
-        self.judged = read_only(judged)
         self.scores = read_only(scores.astype("f4"))
-        return object.__getattribute__(self, name)
 
 
 def find_tie_starts(starts: Array, matters: Array) -> Array:
     """Return `KnownHits.tie_starts` from the starts of tie groups, and True where their order matters."""
     return read_only(np.where(matters, starts, MAX_RANK).astype("i4"))
-
-
-DOCUMENT_ARRAYS = ("judged", "labels", "scores", "tie_keys")
 
 
 class ScoreRows(NamedTuple):
@@ -229,31 +250,19 @@ class ScoreRows(NamedTuple):
         return columns[is_candidate]
 
 
-class ScoreRowRankings(CheckedRankings):
-    """
-    Rankings of the candidates in rows of scores.
+class ScoreRowRankings(CompactRankings):
+    """Rankings of the candidates in rows of scores."""
 
-    Arrays with an entry for each candidate are made on first use, by conventions and metrics that need them.
-    """
-
-    __slots__ = ("_users", "name_items", "pool_items", "rows")
+    __slots__ = ("name_items", "pool_items", "rows")
     name_items: Callable[[Array], Array] | None  # returns the ids of columns, None where these are their numbers
     pool_items: Array | None  # the items of the pool
 
     def __init__(
-        self, rows: ScoreRows, offsets: Array, pool: tuple[Array, Array] | None, query_ids: Array
+        self, rows: ScoreRows, offsets: Array, pool: tuple[Array, Array] | None, query_ids: Array | None
     ) -> None:  # fmt: skip
         """Take rows, offsets of all candidates, the labels of all items if some are no candidates, and users."""
+        super().__init__(rows.labels, offsets, pool, query_ids)
         self.rows = rows
-        self.offsets = offsets
-        self.pool = pool
-        self.query_ids = self._users = query_ids
-        self.n_documents = offsets.item(-1)
-        self.n_queries = len(offsets) - 1
-        self.n_labels = len(rows.labels) + (0 if pool is None else len(pool[0]))
-        self.patterns = None
-        self._find_name = None
-        self.are_ordinals = self.has_repeats = False
         self.pool_items = None
         self.name_items = None
 
@@ -273,23 +282,13 @@ class ScoreRowRankings(CheckedRankings):
         users = np.searchsorted(rows.offsets, places, side="right") - 1
         return np.asarray(rows.list_candidates()[self.offsets[users] + candidates])
 
-    def __getattr__(self, name: str) -> Any:
-        """Make the arrays of all candidates on first use."""
-        if name not in DOCUMENT_ARRAYS:
-            raise AttributeError(f"Rankings have no {name!r}")
+    def _make_documents(self) -> None:
         rows = self.rows
         columns = rows.list_candidates()
+        self._put_labels(rows.labels, rows.offsets, rows.places)
         users = np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
-        places = np.repeat(self.offsets[:-1], np.diff(rows.offsets)) + rows.places
-        labels = np.zeros(self.n_documents, rows.labels.dtype)
-        judged = np.zeros(self.n_documents, bool)
-        labels[places] = rows.labels
-        judged[places] = True
-        self.labels = read_only(labels)
-        self.judged = read_only(judged)
         self.scores = read_only(rows.scores[users * rows.n_columns + columns])
         self.tie_keys = read_only(columns.astype("i8"))
-        return object.__getattribute__(self, name)
 
     def needs_documents(self, convention: Convention) -> bool:
         """Return True if a convention removes candidates, or changes scores."""
@@ -302,7 +301,7 @@ class ScoreRowRankings(CheckedRankings):
 
     def without_pool(self) -> ScoreRowRankings:
         """Return rankings whose judged documents are the candidates alone."""
-        rankings = ScoreRowRankings(self.rows, self.offsets, None, self._users)
+        rankings = ScoreRowRankings(self.rows, self.offsets, None, self.query_ids)
         rankings.name_items = self.name_items
         return rankings
 

@@ -204,8 +204,9 @@ def known_inputs(root: Path) -> tuple[str, ...]:
 
 
 _READ_INPUTS = """
-from fastndcg.engine.kernel_inputs import known_inputs
-print(*known_inputs())
+from fastndcg.engine.chunk import HIT_FIELDS
+from fastndcg.engine.kernel_inputs.registry import CONSTANTS, INPUTS
+print(*CONSTANTS, *HIT_FIELDS, *INPUTS)
 """
 
 

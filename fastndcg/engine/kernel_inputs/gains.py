@@ -35,22 +35,10 @@ def make_similar_discounts(chunk: Chunk, discount: Value) -> Discounts:
 kernel_input(name="sizes")(lambda chunk, task: chunk.labels.sizes)
 
 
-@kernel_input()
-def ideal_above(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the number of documents above each hit of the ideal ranking."""
-    return chunk.labels.ideal(chunk.context).above
-
-
-@kernel_input()
-def ideal_labels(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the labels of the ideal ranking."""
-    return chunk.labels.ideal(chunk.context).labels
-
-
-@kernel_input()
-def ideal_offsets(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the query offsets of the ideal ranking."""
-    return chunk.labels.ideal(chunk.context).offsets
+for _field in ("above", "labels", "offsets"):
+    kernel_input(name=f"ideal_{_field}")(
+        lambda chunk, task, read=operator.attrgetter(_field): read(chunk.labels.ideal(chunk.context))
+    )
 
 
 def _register_discounts(names: tuple[str, str, str], find: Callable[[Chunk, MetricTask], Discounts]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from fastndcg.engine.chunk import Chunk, make_discounts
 from fastndcg.engine.kernel_inputs.gains import cutoffs, find_discounts
 from fastndcg.engine.kernel_inputs.registry import RECALL_ROUNDING, Call, MetricTask, kernel_input
-from fastndcg.engine.scratch import F8, I4, I8, HitArrays
+from fastndcg.engine.scratch import F8, I4, I8
 from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
@@ -54,23 +55,10 @@ def n_relevant_candidates(chunk: Chunk, task: MetricTask, out: Array) -> None:
     load_kernels("ranking.candidates").count_relevant(candidates.labels, candidates.offsets, task.rel, out)
 
 
-@kernel_input()
-def min_k_n_relevant(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the smaller of k and the number of relevant documents."""
-    is_below = most_relevant(chunk, task) <= task.k
-    return n_relevant(chunk, task) if is_below else computed_min_k_n_relevant(chunk, task)
-
-
 @kernel_input(scope="labels", key=("k", "rel"))
-def computed_min_k_n_relevant(chunk: Chunk, task: MetricTask, out: Array) -> None:
+def min_k_n_relevant(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the smaller of k and the number of relevant documents."""
     np.minimum(n_relevant(chunk, task), task.k, out=out)
-
-
-@kernel_input(scope="labels", key=("rel",))
-def most_relevant(chunk: Chunk, task: MetricTask) -> float:
-    """Return the largest number of relevant documents of a query in the chunk."""
-    return float(n_relevant(chunk, task).max(initial=0.0))
 
 
 @kernel_input(scope="ranking", key=("rel",))
@@ -89,22 +77,8 @@ def relevant_hits(chunk: Chunk, task: MetricTask) -> tuple[Array, Array, Array]:
     return queries[:n_hits], above[:n_hits], offsets
 
 
-@kernel_input()
-def relevant_queries(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the query of each relevant hit."""
-    return relevant_hits(chunk, task)[0]
-
-
-@kernel_input()
-def relevant_above(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the rank less one of each relevant hit."""
-    return relevant_hits(chunk, task)[1]
-
-
-@kernel_input()
-def relevant_offsets(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the query offsets of the relevant hits."""
-    return relevant_hits(chunk, task)[2]
+for _place, _name in enumerate(("queries", "above", "offsets")):
+    kernel_input(name=f"relevant_{_name}")(lambda chunk, task, place=_place: relevant_hits(chunk, task)[place])
 
 
 @kernel_input()
@@ -252,9 +226,6 @@ def relative_denominators(chunk: Chunk, task: MetricTask) -> Array:
     return np.asarray(np.minimum(n_relevant(chunk, task), np.maximum(chunk.labels.sizes, 1)))
 
 
-NO_HITS = HitArrays(np.empty(0, F8), np.empty(0, I4), np.empty(0, I4), np.empty(0, I4), np.zeros(1, I8))
-
-
 @kernel_input(scope="labels", view="judged")
 def n_judged(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Count the judged documents of each query, retrieved or not."""
@@ -265,17 +236,9 @@ def n_judged(chunk: Chunk, task: MetricTask, out: Array) -> None:
         np.maximum(out, np.diff(pool[1][judged.labels.first : judged.labels.stop + 1]), out=out)
 
 
-def is_all_judged(chunk: Chunk) -> bool:
-    """Return True if every document has a judgment, so that no unjudged one has a rank."""
-    return chunk.context.views["unjudged"].rankings.n_documents == 0
-
-
 @kernel_input(scope="ranking", key=("k",), view="unjudged")
 def n_unjudged(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the expected number of unjudged documents in the first k ranks of each query."""
-    if is_all_judged(chunk):
-        out.fill(0.0)
-        return
     hits = chunk.view("unjudged").hits
     load_kernels("metrics.counts").count_found(
         hits.queries, hits.above, hits.ties, hits.labels, hits.offsets, 1.0, cutoffs(chunk, task), out
@@ -291,9 +254,6 @@ def k_or_n_ranked(chunk: Chunk, task: MetricTask) -> Array:
 @kernel_input(scope="ranking", key=("k", "discount"), view="unjudged")
 def unjudged_dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute DCG@k with a gain of 1 for each unjudged document and of 0 for the others."""
-    if is_all_judged(chunk):
-        out.fill(0.0)
-        return
     hits = chunk.view("unjudged").hits
     discounts = find_discounts(chunk, task)
     load_kernels("metrics.gains").add_gains(
@@ -303,12 +263,8 @@ def unjudged_dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
 
 def _register_view_hits(view: str, field: str) -> None:
     """Register an array of the hits of a view as an input."""
-
-    def read(chunk: Chunk, task: MetricTask) -> Array:
-        hits = NO_HITS if view == "unjudged" and is_all_judged(chunk) else chunk.view(view).hits
-        return np.asarray(getattr(hits, field))
-
-    kernel_input(name=f"{view}_hit_{field}", view=view)(read)
+    read = operator.attrgetter(field)
+    kernel_input(name=f"{view}_hit_{field}", view=view)(lambda chunk, task: read(chunk.view(view).hits))
 
 
 for _view, _fields in (
@@ -316,8 +272,8 @@ for _view, _fields in (
     ("pooled", ("above", "ties")),
     ("unjudged", ("queries", "above", "ties", "offsets")),
 ):
-    for _field in _fields:
-        _register_view_hits(_view, _field)
+    for _name in _fields:
+        _register_view_hits(_view, _name)
 
 
 VITAL = 1.0  # the least importance of a vital nugget
@@ -351,16 +307,10 @@ def read_table(chunk: Chunk, task: MetricTask) -> SubtopicTable:
     return SubtopicTable(*patterns.relevant(task.rel), patterns.n_subtopics)
 
 
-@kernel_input()
-def pattern_offsets(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the offsets of each pattern's relevant subtopics."""
-    return read_table(chunk, task).offsets
-
-
-@kernel_input()
-def pattern_subtopics(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the relevant subtopics of all patterns."""
-    return read_table(chunk, task).subtopics
+for _name in ("offsets", "subtopics"):
+    kernel_input(name=f"pattern_{_name}")(
+        lambda chunk, task, read=operator.attrgetter(_name): read(read_table(chunk, task))
+    )
 
 
 @kernel_input()
