@@ -295,8 +295,8 @@ class PartialSums:
         content = bytes(content)
         if not content.startswith(MAGIC):
             raise InvalidInputError(
-                f"partial sums must begin with {MAGIC.decode()!r}, but these bytes begin with {shorten(content[:14])}. "
-                "Pass those of to_bytes."
+                f"partial sums must begin with {shorten(MAGIC.decode())}, but these bytes begin with "
+                f"{shorten(content[:14])}. Pass those of to_bytes."
             )
         version, _, rest = content.removeprefix(MAGIC).partition(b" ")
         if version != VERSION:
