@@ -30,7 +30,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
         raise InvalidInputError("--queries is for the report. Add --html FILE, or leave it out.")
     comparison = _compare(arguments, _choose_curves(arguments) if arguments.html else None)
     if arguments.html:
-        from fastndcg.reports.html.page import page
+        from fastndcg.reports.page import page
 
         written = page(comparison, arguments.title, comparison.query_texts, documents=arguments.documents)
         output.write([written], arguments.html, "--html")

@@ -134,7 +134,7 @@ def run_tune_fusion(arguments: argparse.Namespace) -> None:
     parse_metrics(arguments.metric)
     tuned, runs = _tune(arguments)
     if arguments.html:
-        from fastndcg.reports.html.page import page
+        from fastndcg.reports.page import page
 
         title = f"Fusion tuned for {tuned.metric}"
         output.write([page(tuned.comparison, title, {}, tuned)], arguments.html, "--html")

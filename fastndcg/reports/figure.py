@@ -1,5 +1,5 @@
 """
-Figures as lists of marks in the units of their data, drawn by matplotlib here, and as SVG by `html.svg` for the page.
+Figures as lists of marks in the units of their data, drawn by matplotlib here, and as SVG by `svg` for the page.
 
 Colours are the palette of M. Okabe and K. Ito, made for colour-blind readers. They are never the only sign: shape and
 position carry the same information.

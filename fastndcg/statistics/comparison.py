@@ -494,7 +494,7 @@ class Comparison(Picklable, Printable):
         OSError
             If the file cannot be written.
         """
-        from fastndcg.reports.html.page import page
+        from fastndcg.reports.page import page
 
         texts = self.query_texts if queries is None else read_query_texts(queries, self.query_ids)
         write_whole(path, [page(self, title, texts, documents=documents).encode()])

@@ -31,9 +31,9 @@ def test_wheel_is_installed_pure_and_has_a_licence():
         "demo/lambdarank.run",
         "demo/pointwise.run",
         "demo/SOURCE.md",
-        "reports/html/templates/page.html",
-        "reports/html/templates/style.css",
-        "reports/html/templates/script.js",
+        "reports/templates/page.html",
+        "reports/templates/style.css",
+        "reports/templates/script.js",
     ],
 )
 def test_wheel_carries(name):

@@ -137,7 +137,7 @@ class TestPlots:
 @pytest.fixture(scope="module")
 def page():
     pytest.importorskip("jinja2", reason="the report needs it")
-    from fastndcg.reports.html.page import page
+    from fastndcg.reports.page import page
 
     return page
 
@@ -260,7 +260,7 @@ class TestPage:
     def test_is_written_whole_or_not_at_all(self, page, tmp_path, monkeypatch):
         path = tmp_path / "report.html"
         path.write_text("of before")
-        for place in ("fastndcg.reports.html.page.page", "os.replace"):
+        for place in ("fastndcg.reports.page.page", "os.replace"):
             with monkeypatch.context() as context:
                 context.setattr(place, refuse)
                 with pytest.raises(OSError, match="No space left"):

@@ -166,7 +166,7 @@ def test_evaluator_is_shared_by_models_and_pickled():
 def test_report_lists_documents_of_models(tmp_path, monkeypatch):
     pytest.importorskip("jinja2", reason="reports need Jinja2")
     pytest.importorskip("scipy", reason="reports need SciPy")
-    from fastndcg.reports.html import documents
+    from fastndcg.reports import documents
 
     other = fn.Embeddings(USERS, -ITEMS, query_ids=QUERIES, document_ids=DOCUMENTS)
     table = fn.compare(make_dict(is_named=True), {"new": NAMED, "old": other}, "ndcg@5", replicates=100)

@@ -581,7 +581,7 @@ class TunedFusion(Picklable, Printable):
         OSError
             If the file cannot be written.
         """
-        from fastndcg.reports.html.page import page
+        from fastndcg.reports.page import page
 
         write_whole(path, [page(self.comparison, title or f"Fusion tuned for {self.metric}", {}, self).encode()])
 

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import math
 import platform
+from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from fastndcg import __version__
+from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import list_shares
 from fastndcg.reports import plots, text
-from fastndcg.reports.html.assets import make_policy, read_asset, render_page
-from fastndcg.reports.html.documents import N_ROWS, NO_DOCUMENTS, Documents, collect_documents, pack_documents
-from fastndcg.reports.html.pair_matrix import describe_matrices, make_matrices
-from fastndcg.reports.html.query_values import N_LISTED, MetricValues, list_queries, pack_queries
-from fastndcg.reports.html.svg import N_READABLE, list_entries, write_figure
+from fastndcg.reports.documents import N_ROWS, NO_DOCUMENTS, collect_documents, pack_documents
+from fastndcg.reports.queries import N_LISTED, MetricValues, list_queries, pack_queries
+from fastndcg.reports.svg import N_READABLE, list_entries, write_figure
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
-from fastndcg.statistics.comparison import CORRECTION_NAMES, FAMILY_NAMES, RANDOM_TESTS, TEST_NAMES, Comparison
-from fastndcg.statistics.leaderboard import rank_comparison
-from fastndcg.statistics.result_rows import Row
-from fastndcg.statistics.table import format_number
+from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.statistics.all_pairs import Pair, make_pair_settings
+from fastndcg.statistics.comparison import (
+    CORRECTION_NAMES,
+    FAMILY_NAMES,
+    RANDOM_TESTS,
+    TEST_NAMES,
+    Comparison,
+    describe_test,
+)
+from fastndcg.statistics.leaderboard import Leaderboard, rank_comparison
+from fastndcg.statistics.result_rows import STARS, Row
+from fastndcg.statistics.settings import Settings
+from fastndcg.statistics.table import format_interval, format_number, format_p_value
 
 PACKAGES = ("numpy", "numba", "scipy")
 CURVES = (1080.0, 410.0)
 HISTOGRAM = (200.0, 84.0)
+MAX_SYSTEMS = 30  # of a matrix of pairs: a wider one cannot be read
 
 
 def page(
@@ -54,7 +66,6 @@ def page(
     """
     content = _collect_content(comparison, title)
     content["tuning"] = None if tuned is None else _collect_tuning(tuned)
-    content["boards"] = _draw_boards(comparison)
     content |= _collect_queries(comparison, queries or {}, documents)
     style, script = read_asset("style.css"), read_asset("script.js")
     content |= {"style": style, "script": script, "policy": make_policy(style, script)}
@@ -65,6 +76,7 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
     """Return the variables of the template, without those of queries."""
     settings = comparison.settings
     named = [name for name in comparison.systems if name != comparison.baseline]
+    boards = [rank_comparison(comparison, metric) for metric in comparison.metrics]
     others = show_name(named[0]) if len(named) == 1 else f"{len(named)} systems"
     return {
         "title": title or f"{others} compared with {show_name(comparison.baseline)}",
@@ -73,12 +85,13 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
         "blocks": [_summarize_metric(comparison, place) for place in range(len(comparison.metrics))],
         "corrected": settings.is_corrected,
         "level": f"{100 * settings.level:g} %",
-        "forests": _draw_forests(comparison),
+        "boards": [{"board": board, "svg": _draw_board(board)} for board in boards],
+        "forests": [_draw_forest(comparison, metric) for metric in comparison.metrics],
         "curves": _draw_curves(comparison),
         "curve_numbers": plots.TOOLTIP_CUTOFFS,
         "histograms": [_draw_histograms(comparison, metric) for metric in comparison.metrics],
-        "matrices": make_matrices(comparison),
-        "matrix_note": describe_matrices(comparison),
+        "matrices": _make_matrices(comparison),
+        "matrix_note": describe_test(make_pair_settings(settings), "pairs"),
         "segments": None if comparison.segments is None else comparison.by(),
         "judged": _collect_shares(comparison),
         "facts": _collect_facts(comparison),
@@ -123,23 +136,22 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
 def _collect_queries(comparison: Comparison, texts: dict[Any, str], has_documents: bool) -> dict[str, Any]:
     """Return the variables of the template for the queries won and lost most, and the data of the script."""
     metrics = [MetricValues(comparison, place) for place in range(len(comparison.metrics))]
-    documents = collect_documents(comparison, metrics) if has_documents else Documents({}, [NO_DOCUMENTS])
-    rows = {row.system: row for row in comparison.rows if row.metric == str(comparison.metrics[0])}
+    tables, notes = collect_documents(comparison, metrics) if has_documents else ({}, [NO_DOCUMENTS])
     lists = []
-    for row in sorted(rows.values(), key=lambda row: math.inf if math.isnan(row.mean) else -row.mean):
+    for row in _select_rows(comparison, 0):
         if row.system != comparison.baseline:
             place = comparison.systems.index(row.system)
             won, lost = list_queries(comparison, metrics[0], place, texts)
             lists.append({"system": row.system, "place": place, "row": row, "sides": (("won", won), ("lost", lost))})
     data = pack_queries(comparison, metrics, texts)
-    data["documents"] = pack_documents(documents, data["places"])
+    data["documents"] = pack_documents(tables, data["places"])
     n_query_rows = len(data.pop("places"))
     return {
         "lists": lists,
         "n_listed": N_LISTED,
         "n_documents": N_ROWS,
-        "documents": documents.tables,
-        "document_notes": documents.notes,
+        "documents": tables,
+        "document_notes": notes,
         "has_texts": bool(texts),
         "n_query_rows": n_query_rows,
         "data": json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
@@ -148,7 +160,7 @@ def _collect_queries(comparison: Comparison, texts: dict[Any, str], has_document
 
 def _summarize_metric(comparison: Comparison, place: int) -> dict[str, Any]:
     """Return the template's variables for one metric, with systems in descending order of the mean."""
-    rows = sorted(_select_rows(comparison, place), key=lambda row: math.inf if math.isnan(row.mean) else -row.mean)
+    rows = _select_rows(comparison, place)
     return {
         "metric": str(comparison.metrics[place]),
         "rows": rows,
@@ -158,7 +170,9 @@ def _summarize_metric(comparison: Comparison, place: int) -> dict[str, Any]:
 
 
 def _select_rows(comparison: Comparison, place: int) -> list[Row]:
-    return [row for row in comparison.rows if row.metric == str(comparison.metrics[place])]
+    """Return the rows of a metric, in descending order of the mean."""
+    rows = [row for row in comparison.rows if row.metric == str(comparison.metrics[place])]
+    return sorted(rows, key=lambda row: math.inf if math.isnan(row.mean) else -row.mean)
 
 
 def _describe_result(comparison: Comparison, rows: list[Row]) -> str:
@@ -183,26 +197,15 @@ def _find_scale(rows: list[Row]) -> tuple[float, float]:
     return lowest - margin, highest - lowest + 2 * margin
 
 
-def _draw_boards(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the leaderboard of each metric, and its picture as SVG."""
-    boards = [rank_comparison(comparison, metric) for metric in comparison.metrics]
-    label = "Means of {} with intervals and rank sets, as in the table"
-    return [
-        {"board": board, "svg": write_figure(plots.make_leaderboard(board), label.format(board.metric))}
-        for board in boards
-    ]
+def _draw_board(board: Leaderboard) -> str:
+    label = f"Means of {board.metric} with intervals and rank sets, as in the table"
+    return write_figure(plots.make_leaderboard(board), label)
 
 
-def _draw_forests(comparison: Comparison) -> list[str]:
-    """Return the forest plot of each metric as SVG."""
+def _draw_forest(comparison: Comparison, metric: Metric) -> str:
     baseline = show_name(comparison.baseline)
-    return [
-        write_figure(
-            plots.make_forest(comparison, metric),
-            f"Differences of {metric} from {baseline} with intervals, as in the summary table",
-        )
-        for metric in comparison.metrics
-    ]
+    label = f"Differences of {metric} from {baseline} with intervals, as in the summary table"
+    return write_figure(plots.make_forest(comparison, metric), label)
 
 
 def _draw_curves(comparison: Comparison) -> list[dict[str, Any]]:
@@ -263,3 +266,96 @@ def _collect_facts(comparison: Comparison) -> dict[str, Any]:
     for row in comparison.rows:
         undefined[row.system] = max(undefined[row.system], row.n_undefined)
     return {"convention": convention, "choices": convention.choices(), "versions": installed, "undefined": undefined}
+
+
+def _make_matrices(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the matrix of each metric."""
+    pairs_by_metric = comparison._list_pairs(comparison.settings.test)
+    return [_make_matrix(comparison, place, pairs) for place, pairs in enumerate(pairs_by_metric)]
+
+
+def _make_matrix(comparison: Comparison, place: int, pairs: list[Pair]) -> dict[str, Any]:
+    """Return the template's variables for the matrix of a metric: the lines, the words and the colour of each cell."""
+    systems = [row.system for row in _select_rows(comparison, place)]
+    names = systems[:MAX_SYSTEMS]
+    if comparison.baseline not in names:
+        names[-1] = comparison.baseline
+    by_systems: dict[tuple[str, str], Pair] = {(pair.system, pair.against): pair for pair in pairs}
+    cells = []
+    for row, system in enumerate(names):
+        line = []
+        for column, other in enumerate(names):
+            pair = by_systems.get((system, other)) or by_systems.get((other, system))
+            if pair is None:
+                line.append({"lines": (), "title": "", "style": "diagonal"})
+            elif row < column:
+                difference = pair.difference if pair.system == system else -pair.difference
+                line.append(_make_difference_cell(difference, pair, f"{system} minus {other}"))
+            else:
+                line.append(_make_p_cell(pair, f"{system} and {other}", comparison.settings))
+        cells.append(line)
+    metric = str(comparison.metrics[place])
+    return {"metric": metric, "systems": names, "cells": cells, "n_hidden": len(systems) - len(names)}
+
+
+def _make_difference_cell(difference: float, pair: Pair, title: str) -> dict[str, Any]:
+    stars = next((stars for limit, stars in STARS if pair.p_corrected < limit), "") if pair.significant else ""
+    style = ("better" if difference > 0 else "worse") if stars else ""
+    number = format_number(difference, signed=True)
+    return {"lines": (number, stars), "title": f"{title}: {number}", "style": style}
+
+
+def _make_p_cell(pair: Pair, title: str, settings: Settings) -> dict[str, Any]:
+    lines = [format_p_value(pair.p)]
+    if settings.is_corrected:
+        lines.append(format_p_value(pair.p_corrected))
+    title = f"{title}: p {', corrected '.join(lines)}"
+    return {"lines": lines, "title": title, "style": "significant" if pair.significant else ""}
+
+
+def make_policy(style: str, script: str) -> str:
+    """
+    Return a Content-Security-Policy that allows this style and this script alone, and no address.
+
+    Attributes of style place the bars of tables. `style-src` is for browsers without `style-src-elem`.
+    """
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
+    return (
+        f"default-src 'none'; script-src 'sha256-{hashes[1]}'; style-src 'unsafe-inline'; "
+        f"style-src-elem 'sha256-{hashes[0]}'; style-src-attr 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def render_page(content: dict[str, Any], markup_names: tuple[str, ...]) -> str:
+    """Return the page. Text is escaped, except for the names in `markup_names`, which hold our own markup."""
+    jinja2 = optional_import("jinja2", "a report", "report")
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_escape,
+        loader=jinja2.FunctionLoader(read_asset),
+    )
+    environment.globals |= {
+        "format_number": format_number,
+        "format_interval": format_interval,
+        "format_p_value": format_p_value,
+        "isnan": math.isnan,
+        "markup": jinja2.utils.markupsafe.Markup,
+    }
+    markup = jinja2.utils.markupsafe.Markup
+    marked = {name: markup(content[name]) for name in markup_names}
+    text: str = environment.get_template("page.html").render(**content | marked)
+    return text
+
+
+def _escape(value: Any) -> Any:
+    """Return text short and printable. Return our own markup and other values as they are."""
+    return value if hasattr(value, "__html__") or not isinstance(value, str) else show_name(value)
+
+
+def read_asset(name: str) -> str:
+    """Return a template, the style or the script as text."""
+    return resources.files(__package__).joinpath("templates", name).read_text(encoding="utf-8")

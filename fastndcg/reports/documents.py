@@ -23,7 +23,7 @@ from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.reference.definition import order_by_policy
-from fastndcg.reports.html.query_values import MetricValues
+from fastndcg.reports.queries import MetricValues
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics.comparison import ComparedInputs, Comparison
@@ -254,22 +254,15 @@ class DocumentTable(NamedTuple):
 Tables = dict[tuple[int, int, int], DocumentTable]  # by metric, system and query
 
 
-class Documents(NamedTuple):
-    """The tables of documents of a page, and notes on what it leaves out."""
-
-    tables: Tables
-    notes: list[str]
-
-
-def collect_documents(comparison: Comparison, metrics: list[MetricValues]) -> Documents:
-    """Return the documents behind the listed queries of every metric and system, as far as they can be read."""
+def collect_documents(comparison: Comparison, metrics: list[MetricValues]) -> tuple[Tables, list[str]]:
+    """Return the documents behind the listed queries of every metric and system, and notes on what is left out."""
     inputs = comparison.inputs
     if inputs is None or inputs.truth is None:
-        return Documents({}, ["Documents of queries are listed if compare gets a truth and predictions with ids"])
+        return {}, ["Documents of queries are listed if compare gets a truth and predictions with ids"]
     try:
         prepared = prepare_truth(inputs.truth, inputs.options)
     except (FastndcgError, OSError) as error:
-        return Documents({}, [f"Documents of queries are left out, since the truth cannot be read again: {error}"])
+        return {}, [f"Documents of queries are left out, since the truth cannot be read again: {error}"]
     return _Collector(comparison, metrics, inputs, prepared).collect()
 
 
@@ -289,7 +282,7 @@ class _Collector:
         self._n_unknown = 0
         self._baseline_rankings: dict[tuple[int, int], QueryRanking | None] = {}  # of the last query, by metric
 
-    def collect(self) -> Documents:
+    def collect(self) -> tuple[Tables, list[str]]:
         """Return the tables. The first metric comes first, so that limits cut the others."""
         systems = {
             place: queries
@@ -312,7 +305,7 @@ class _Collector:
                 f"{self._n_unknown} rankings have ranks and labels only, with {NO_RANK} for what a document adds: ties "
                 "or long rankings take too long for a page. Run fastndcg explain for one of them"
             )
-        return Documents(tables, self._notes)
+        return tables, self._notes
 
     def _list_keys(self, systems: dict[int, SystemQueries]) -> list[tuple[int, int, int]]:
         """Return the metric, system and query of every listed query: those of the first metric, then by query."""
@@ -426,7 +419,7 @@ def _format_contribution(document: PlacedDocument | None) -> str:
     return NO_RANK if document.contribution is None else f"{document.contribution:.4f}"
 
 
-def pack_documents(documents: Documents, places: list[int]) -> dict[str, Any]:
+def pack_documents(tables: Tables, places: list[int]) -> dict[str, Any]:
     """
     Return the tables of documents for the script of the page.
 
@@ -435,12 +428,12 @@ def pack_documents(documents: Documents, places: list[int]) -> dict[str, Any]:
     """
     page_queries = {query: place for place, query in enumerate(places)}
     names: dict[int, dict[str, int]] = {}
-    tables: dict[str, list[Any]] = {}
-    for (metric, system, query), table in documents.tables.items():
+    packed: dict[str, list[Any]] = {}
+    for (metric, system, query), table in tables.items():
         if query not in page_queries:
             continue
         page_query = page_queries[query]
         own_names = names.setdefault(page_query, {})
         rows = [[own_names.setdefault(row.name, len(own_names)), *filter(None, row[1:])] for row in table.rows]
-        tables[f"{metric},{system},{page_query}"] = [table.n_hidden, *rows]
-    return {"names": {query: list(own_names) for query, own_names in names.items()}, "tables": tables}
+        packed[f"{metric},{system},{page_query}"] = [table.n_hidden, *rows]
+    return {"names": {query: list(own_names) for query, own_names in names.items()}, "tables": packed}

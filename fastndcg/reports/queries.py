@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class MetricValues:
         extreme: list[int] = queries[order[:N_LISTED]].tolist()
         return extreme
 
-    def pack(self, queries: Array) -> dict[str, Any]:
+    def pack(self, queries: Array, baseline: int) -> dict[str, Any]:
         """
         Return the values of some queries for the script of the page.
 
@@ -93,35 +93,15 @@ class MetricValues:
         """
         units = self.units[:, queries]
         has_value = self.has_value[:, queries]
-        base = int(units[has_value].min()) if has_value.any() else 0
-        highest = int(units[has_value].max()) - base if has_value.any() else 0
-        n_bytes = 2 if highest < NO_VALUE[2] else 4
-        packed = np.where(has_value, units - base, NO_VALUE[n_bytes]).astype(f"<u{n_bytes}")
-        return {
-            "decimals": self.decimals,
-            "base": base,
-            "bytes": n_bytes,
-            "values": base64.b64encode(packed.tobytes()).decode(),
-        }
-
-    def pack_differences(self, queries: Array, baseline: int) -> str:
-        """Return the bytes of the differences of some queries, see `pack`."""
-        units = self.units[:, queries]
+        base, highest = (int(end(units[has_value])) if has_value.any() else 0 for end in (np.min, np.max))
+        n_bytes = 2 if highest - base < NO_VALUE[2] else 4
+        values = np.where(has_value, units - base, NO_VALUE[n_bytes]).astype(f"<u{n_bytes}")
         corrections = self.differences[:, queries] - (units - units[baseline])
         codes = corrections + 1 + 3 * (self.outcomes[:, queries].astype("i8") + 1)
-        packed = np.where(self.has_difference[:, queries], codes, NO_DIFFERENCE).astype("u1")
-        return base64.b64encode(packed.tobytes()).decode()
-
-
-class QueryRow(NamedTuple):
-    """A query with the values of a system and of the baseline, as texts."""
-
-    query: int
-    name: str
-    text: str
-    baseline: str
-    value: str
-    difference: str
+        differences = np.where(self.has_difference[:, queries], codes, NO_DIFFERENCE).astype("u1")
+        texts = (base64.b64encode(packed.tobytes()).decode() for packed in (values, differences))
+        fields = {"decimals": self.decimals, "base": base, "bytes": n_bytes}
+        return fields | dict(zip(("values", "differences"), texts, strict=True))
 
 
 def round_to_units(values: Array, decimals: int) -> Array:
@@ -160,11 +140,7 @@ def pack_queries(comparison: Comparison, metrics: list[MetricValues], texts: dic
         "segments": segments,
         "listed": N_LISTED,
         "metrics": [
-            {
-                "name": show_name(metric),
-                **values.pack(queries),
-                "differences": values.pack_differences(queries, baseline),
-            }
+            {"name": show_name(metric), **values.pack(queries, baseline)}
             for metric, values in zip(comparison.metrics, metrics, strict=True)
         ],
     }
@@ -197,22 +173,21 @@ def _select_queries(comparison: Comparison, metrics: list[MetricValues]) -> Arra
 
 def list_queries(
     comparison: Comparison, values: MetricValues, system: int, texts: dict[Any, str]
-) -> tuple[list[QueryRow], list[QueryRow]]:
-    """Return the queries that a system wins by most and those that it loses by most."""
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the queries that a system wins by most and those that it loses by most, with their values as texts."""
     baseline = comparison.systems.index(comparison.baseline)
-    ids = comparison.query_ids
 
-    def make_row(query: int) -> QueryRow:
-        (name,) = ids[query : query + 1].tolist()
-        return QueryRow(
-            query=query,
-            name=show_name(name),
-            text=show_name(texts.get(name, "")),
-            baseline=values.format_value(baseline, query),
-            value=values.format_value(system, query),
-            difference=values.format_difference(system, query),
-        )
+    def make_row(query: int) -> dict[str, Any]:
+        (name,) = comparison.query_ids[query : query + 1].tolist()
+        return {
+            "query": query,
+            "name": show_name(name),
+            "text": show_name(texts.get(name, "")),
+            "baseline": values.format_value(baseline, query),
+            "value": values.format_value(system, query),
+            "difference": values.format_difference(system, query),
+        }
 
-    won = [make_row(query) for query in values.find_most_won(system)]
-    lost = [make_row(query) for query in values.find_most_lost(system)]
+    lists = values.find_most_won(system), values.find_most_lost(system)
+    won, lost = ([make_row(query) for query in queries] for queries in lists)
     return won, lost
