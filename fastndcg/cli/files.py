@@ -212,16 +212,17 @@ def _read_candidates(path: str) -> Any:
     return read_lines(path) if is_list else read_qrels(path)
 
 
-def read_pairs(path: str, what: str) -> dict[str, str]:
+def read_pairs(path: str, what: str) -> dict[str, Any]:
     """
-    Read the segment or the text of each query from a text file.
+    Read the segment, the weight or the text of each query from a text file.
 
-    Each line has a query id and a segment behind white space, or a text behind a tab. Empty lines are skipped.
+    Each line has a query id and a segment or weight behind white space, or a text behind a tab. Empty lines are
+    skipped.
 
     Raises
     ------
     InvalidInputError
-        If a line has no value, or a query has two.
+        If a line has no value, a query has two, or a weight is no number.
     """
     separator, mark = ("tab", "\t") if what == "text" else ("space", None)
     values: dict[str, str] = {}
@@ -244,7 +245,12 @@ def read_pairs(path: str, what: str) -> dict[str, str]:
                 f"{path}: line {number}: query {show_name(query)} must have one {what}, but has "
                 f"{shorten(values[query])} and {shorten(others[0])}. Remove one of the lines."
             )
-    return values
+    if what != "weight":
+        return values
+    try:
+        return {query: float(text) for query, text in values.items()}
+    except ValueError as error:
+        raise InvalidInputError(f"{path}: a weight must be a number: {error}. Correct the line.") from None
 
 
 def find_mistake(arguments: argparse.Namespace) -> str:

@@ -25,11 +25,13 @@ def run_fuse(arguments: argparse.Namespace) -> None:
     _check_numbers(arguments)
     from fastndcg.fusion.fuse import fuse  # imports numpy, which --help and the checks above do without
 
+    rule = "numbers such as 0.3,0.7, or NAME=W,NAME=W with each run once"
+    weights = arguments.weights and options.read_values("--weights", arguments.weights.split(","), rule)
     runs = list(files.read_runs(arguments, None))
     names = [name for name, _ in runs]
     train = arguments.train and (arguments.train[0], dict(zip(names, arguments.train[1:], strict=True)))
     settings = options.pick(arguments, "depth absent fusion_convention duplicates threads")
-    fused = fuse(runs, arguments.method, weights=read_weights(arguments.weights), train=train or None, **settings)
+    fused = fuse(runs, arguments.method, weights=weights, train=train or None, **settings)
     if arguments.explain is not None:
         output.write(explain_query(fused, arguments.explain, arguments.top or N_EXPLAINED), arguments.output)
         return
@@ -58,31 +60,6 @@ def explain_query(fused: Any, query: str, n_documents: int) -> Iterator[str]:
     first, stop = fused.offsets[place : place + 2].tolist()
     for row in range(first, min(stop, first + n_documents)):
         yield f"{fused.explain(query_id, fused.documents.name(row))}\n\n"
-
-
-def read_weights(text: str | None) -> dict[str, float] | list[float] | None:
-    """
-    Read weights by place or by name.
-
-    >>> read_weights("0.3,0.7"), read_weights("bm25=1,dense=2")
-    ([0.3, 0.7], {'bm25': 1.0, 'dense': 2.0})
-    """
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    pairs = [part.rpartition("=") for part in parts]
-    try:
-        numbers = [float(number) for _, _, number in pairs]
-    except ValueError:
-        raise InvalidInputError(
-            f"--weights must be numbers such as 0.3,0.7, or NAME=W,NAME=W, not {shorten(text)}. Correct them"
-        ) from None
-    names = [name for name, _, _ in pairs]
-    if not any(names):
-        return numbers
-    if not all(names) or len(set(names)) < len(names):
-        raise InvalidInputError(f"--weights must name each run once, or no run, not {shorten(text)}. Correct them")
-    return dict(zip(names, numbers, strict=True))
 
 
 def list_catalogue() -> Iterator[str]:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import argparse
 import csv
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastndcg.cli import files, options, output
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.metrics.metric import parse_metrics
-from fastndcg.runtime.escapes import show_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 COLUMNS = ("system", "dataset", "value")  # of published means
 EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3, "not comparable": 4}
@@ -21,7 +17,9 @@ EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3, "not comparable": 4}
 def run_gate(arguments: argparse.Namespace) -> int:
     """Write the verdict, and return its exit code."""
     metrics = parse_metrics(arguments.metrics) if arguments.metrics else None
-    margin = read_margins(arguments.margin)
+    margin = options.read_values("--margin", arguments.margin, "a number, or METRIC=X for each metric", str) or 0.0
+    if isinstance(margin, list):
+        (margin,) = margin if len(margin) == 1 else [", ".join(margin)]  # which `gate` refuses
     floors = options.read_floors(arguments.fail_under)
     (candidate_path,) = arguments.runs
     from fastndcg.results.results import load_result  # imports numpy, which the checks above do without
@@ -29,11 +27,10 @@ def run_gate(arguments: argparse.Namespace) -> int:
     from fastndcg.statistics.gate import gate
 
     qrels = files.read_judgments(arguments.qrels, arguments)
-    design: dict[str, Any] = {
-        name: files.read_pairs(path, "segment") for name, path in options.pick(arguments, "clusters strata").items()
+    kinds = {"clusters": "segment", "strata": "segment", "weights": "weight"}
+    design = {
+        name: files.read_pairs(path, kinds[name]) for name, path in options.pick(arguments, " ".join(kinds)).items()
     }
-    if arguments.weights:
-        design["weights"] = _read_weights(arguments.weights)
     is_saved = is_saved_result(arguments.baseline)
     baseline = (
         load_result(arguments.baseline) if is_saved else files.read_predictions(arguments.baseline, qrels, arguments)
@@ -50,48 +47,10 @@ def run_gate(arguments: argparse.Namespace) -> int:
     return EXIT_CODES[verdict.verdict]
 
 
-def read_margins(texts: Sequence[str]) -> Any:
-    """
-    Return the margins of ``--margin``: one for all metrics, or one for each that is named.
-
-    >>> read_margins(["2%"]), read_margins(["ndcg@10=0.01", "rr=1%"])
-    ('2%', {'ndcg@10': '0.01', 'rr': '1%'})
-    """
-    named = [text.rpartition("=") for text in texts]
-    if not texts:
-        return 0.0
-    if len(texts) == 1 and not named[0][1]:
-        return texts[0]
-    if not all(separator for _, separator, _ in named):
-        raise InvalidInputError(
-            f"--margin must be one number for all metrics, or METRIC=X each time, not {shorten(', '.join(texts))}. "
-            "Name each metric."
-        )
-    return {metric: value for metric, _, value in named}
-
-
-def _read_weights(path: str) -> dict[str, float]:
-    weights: dict[str, float] = {}
-    for query, text in files.read_pairs(path, "segment").items():
-        try:
-            weights[query] = float(text)
-        except ValueError:
-            raise InvalidInputError(
-                f"{path}: query {show_name(query)} must have a number as weight, not {shorten(text)}. Correct the line."
-            ) from None
-    return weights
-
-
 def run_plan(arguments: argparse.Namespace) -> None:
     """Print the plan."""
-    clusters: Any = None
-    if arguments.clusters is not None:
-        try:
-            clusters = tuple(float(number) for number in arguments.clusters.split(","))
-        except ValueError:
-            raise InvalidInputError(
-                f"--clusters must be two numbers, such as 5,0.3, not {shorten(arguments.clusters)}. Correct it."
-            ) from None
+    sizes = arguments.clusters and arguments.clusters.split(",")
+    clusters = sizes and tuple(options.read_values("--clusters", sizes, "two numbers, such as 5,0.3"))
     from fastndcg.statistics.planning import plan  # imports numpy, which the checks above do without
 
     source = arguments.std if arguments.source is None else _read_source(arguments.source)

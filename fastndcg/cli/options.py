@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, get_args
 
 from fastndcg import choices
@@ -317,22 +318,28 @@ def read_names(arguments: argparse.Namespace) -> list[str]:
     return names
 
 
-def read_floors(texts: Sequence[str]) -> dict[str, float]:
+def read_values(option: str, texts: Sequence[str], rule: str, read: Callable[[str], Any] = float) -> Any:
     """
-    Read the texts of ``--fail-under`` as numbers by metric.
+    Return the values of texts NAME=VALUE by name, or those of texts without a name as a list.
 
-    >>> read_floors(["ndcg@10=0.45"])
-    {'ndcg@10': 0.45}
+    `rule` says what the option must be. `read` returns a value, or raises ValueError.
+
+    >>> read_values("--weights", ["0.3", "0.7"], ""), read_values("--margin", ["ndcg@10=1%", "rr=2"], "", str)
+    ([0.3, 0.7], {'ndcg@10': '1%', 'rr': '2'})
     """
-    floors: dict[str, float] = {}
-    for text in texts:
-        metric, _, value = text.rpartition("=")
-        try:
-            floors[metric] = float(value)
-        except ValueError:
-            floors[metric] = math.nan
-        if not metric or not math.isfinite(floors[metric]):
-            raise InvalidInputError(
-                f"--fail-under must be a metric and a number, such as 'ndcg@10=0.45', not {shorten(text)}. Correct it."
-            )
-    return floors
+    pairs = [text.rpartition("=") for text in texts]
+    names = [name.strip() for name, _, _ in pairs]
+    if not any(names) or (all(names) and len(set(names)) == len(names)):
+        with contextlib.suppress(ValueError):
+            values = [read(value.strip()) for _, _, value in pairs]
+            return dict(zip(names, values, strict=True)) if any(names) else values
+    raise InvalidInputError(f"{option} must be {rule}, not {shorten(','.join(texts))}. Correct it.")
+
+
+def read_floors(texts: Sequence[str]) -> dict[str, float]:
+    """Return the numbers of ``--fail-under`` by metric."""
+    rule = "a metric and a number, such as 'ndcg@10=0.45'"
+    floors = read_values("--fail-under", texts, rule)
+    if floors and not (isinstance(floors, dict) and all(map(math.isfinite, floors.values()))):
+        raise InvalidInputError(f"--fail-under must be {rule}, not {shorten(','.join(texts))}. Correct it.")
+    return dict(floors)

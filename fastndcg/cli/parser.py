@@ -57,6 +57,8 @@ class Parser(argparse.ArgumentParser):
     def explain_unknown(self, word: str, arguments: argparse.Namespace) -> str:
         """Return a suggestion for an argument that is not known, or an empty text."""
         flag, equals, _ = word.partition("=")
+        if flag.startswith("--") and is_metric(flag[2:]):
+            return f". Metrics are named behind -m: -m {flag[2:]}"
         if flag.startswith("-"):
             flags = [flag for action in self._actions for flag in action.option_strings]
             return f".{suggest_name(flag, flags)}" if suggest_name(flag, flags) else ""

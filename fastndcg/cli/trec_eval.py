@@ -16,8 +16,6 @@ from fastndcg.parsing import split_metrics
 
 if TYPE_CHECKING:
     from fastndcg.inputs.table import Qrels, Run
-    from fastndcg.rankings.rankings import Rankings
-    from fastndcg.rankings.validation import Array
     from fastndcg.results.results import Results
 
 
@@ -175,40 +173,26 @@ def relevance_strings(qrels: Qrels, run: Run, convention: Convention, length: in
     A label from 0 to 9 is its digit, and a larger label is '>'. An unjudged document is '-'. A document that was pooled
     but not judged is '.'.
     """
-    import numpy as np  # late, as in the whole file: --help does without
+    import numpy as np  # late: --help does without
 
     from fastndcg.engine.apply import apply_convention
     from fastndcg.inputs.join import join
 
     rankings = apply_convention(join(qrels, run, convention).rankings, convention)
-    characters = _label_characters(rankings)[_rank_order(rankings, convention)]
-    starts = rankings.offsets[:-1]
-    stops = np.minimum(starts + length, rankings.offsets[1:])
-    return ["".join(characters[start:stop]) for start, stop in zip(starts, stops, strict=True)]
-
-
-def _rank_order(rankings: Rankings, convention: Convention) -> Array:
-    """Return the indices of the documents in rank order, query by query."""
-    import numpy as np
-
-    queries = np.repeat(np.arange(rankings.n_queries), np.diff(rankings.offsets))
     if convention.ties != "id_descending" or rankings.tie_keys is None:
         raise InvalidInputError(
             f"relstring needs trec_eval's order of ties, id_descending, but {convention} has {convention.ties}. "
             "Add --convention trec_eval."
         )
-    return np.lexsort((~rankings.tie_keys, -rankings.scores, queries))
-
-
-def _label_characters(rankings: Rankings) -> Array:
-    """Return one character for each document."""
-    import numpy as np
-
-    characters: Array = np.array([*"0123456789>"])[np.clip(rankings.labels, 0, 10).astype(int)]
+    characters = np.array([*"0123456789>"])[np.clip(rankings.labels, 0, 10).astype(int)]
     characters[rankings.labels < 0] = "."
     if rankings.judged is not None:
         characters[~rankings.judged] = "-"
-    return characters
+    queries = np.repeat(np.arange(rankings.n_queries), np.diff(rankings.offsets))
+    characters = characters[np.lexsort((~rankings.tie_keys, -rankings.scores, queries))]  # in rank order
+    starts = rankings.offsets[:-1]
+    stops = np.minimum(starts + length, rankings.offsets[1:])
+    return ["".join(characters[start:stop]) for start, stop in zip(starts, stops, strict=True)]
 
 
 def list_lines(reports: Sequence[Report], per_query: bool) -> Iterator[str]:

@@ -19,7 +19,7 @@ from fastndcg.reports.documents import N_ROWS, NO_DOCUMENTS, collect_documents, 
 from fastndcg.reports.queries import N_LISTED, MetricValues, list_queries, pack_queries
 from fastndcg.reports.svg import N_READABLE, list_entries, write_figure
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
-from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.all_pairs import Pair, make_pair_settings
 from fastndcg.statistics.comparison import (
     CORRECTION_NAMES,

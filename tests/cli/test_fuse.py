@@ -96,7 +96,7 @@ def test_cli_fuse_lists_the_catalogue(run):
         (["good.run", "tied.run", "--method", "wsum", "--weights", "1"], "Give --weights NAME=W,NAME=W"),
         (["good.run", "tied.run", "--method", "rff"], "Did you mean 'rrf'"),
         (["good.run", "tied.run", "--weights", "a,b"], "--weights must be numbers"),
-        (["good.run", "tied.run", "--weights", "good=1,2"], "--weights must name each run once"),
+        (["good.run", "tied.run", "--weights", "good=1,2"], "NAME=W with each run once"),
         (["good.run", "tied.run", "--train", "qrels.txt", "good.run"], "--train must name"),
         (["good.run", "tied.run", "--format", "csv"], "--format csv can only be used with -o"),
         (["good.run", "tied.run", "-o", "tied.run"], "must not name an input file"),
