@@ -13,7 +13,7 @@ import numpy as np
 from fastndcg.choices import ConventionName, IntervalMethod
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.evaluation import Evaluator
-from fastndcg.exports.exportable import dump_json
+from fastndcg.exports import dump_json
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import find_chance_metric, is_micro
 from fastndcg.named_conventions import Convention, parse_convention

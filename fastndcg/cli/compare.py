@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fastndcg.cli import files, options, output
 from fastndcg.cli.trec_eval import Report
 from fastndcg.errors import InvalidInputError
-from fastndcg.exports.exportable import dump_json
+from fastndcg.exports import dump_json
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import parse_convention
 from fastndcg.runtime.escapes import csv_row

@@ -14,7 +14,7 @@ from fastndcg.cli import files, options, output, trec_eval
 from fastndcg.cli.output import write_reports
 from fastndcg.cli.trec_eval import MetricRequest, Report, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.errors import InvalidInputError
-from fastndcg.exports.exportable import align_columns
+from fastndcg.exports import align_columns
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.runtime.escapes import show_name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastndcg.cli import files, options, output
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
-from fastndcg.exports.exportable import align_columns, dump_json
+from fastndcg.exports import align_columns, dump_json
 from fastndcg.metrics.metric import parse_metrics
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fastndcg import __version__
 from fastndcg.cli.trec_eval import Report, list_lines
 from fastndcg.errors import InvalidInputError
-from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown, text_table
-from fastndcg.exports.files import write_whole
+from fastndcg.exports import PrintedTable, dump_json, format_latex, format_markdown, text_table, write_whole
 from fastndcg.results.notes import describe_judged, notes_on_systems
 from fastndcg.runtime.escapes import MOST_NOTED, csv_row, show_name
 from fastndcg.runtime.imports import optional_import

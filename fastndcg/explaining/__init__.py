@@ -26,7 +26,7 @@ from fastndcg.explaining.contributions import (
     list_ranking,
     make_case,
 )
-from fastndcg.exports.exportable import Exportable, PrintedTable, Rows, dump_json, html_table, text_table
+from fastndcg.exports import Exportable, PrintedTable, Rows, dump_json, html_table, text_table
 from fastndcg.inputs.dispatch import make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.messages import Options, refuse_keywords

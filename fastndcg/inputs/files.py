@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, MissingPackageError, shorten
+from fastndcg.exports import import_zstd
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.imports import optional_import
 
@@ -320,7 +321,7 @@ def _unpack(file: Any, name: str) -> tuple[Any, tuple[type[BaseException], ...]]
     if kind == "bzip2":
         return io.BufferedReader(_Bzip2(file), BLOCK), (OSError, EOFError)
     if kind == "zstd":
-        zstd = _import_zstd()
+        zstd = import_zstd("reading")
         return zstd.ZstdFile(file), (zstd.ZstdError, EOFError)
     return file, ()
 
@@ -358,13 +359,6 @@ class _Bzip2(io.RawIOBase):
             if text:
                 room[: len(text)] = text
                 return len(text)
-
-
-def _import_zstd() -> Any:
-    try:
-        return optional_import("compression.zstd", "", "")  # with Python from 3.14 on
-    except MissingPackageError:
-        return optional_import("backports.zstd", "reading .zst", "zstd")
 
 
 _ADDRESS = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]+::)*[A-Za-z][A-Za-z0-9+.-]+):[/\\]+")  # a drive has one letter

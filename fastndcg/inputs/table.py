@@ -12,8 +12,7 @@ import numpy as np
 
 from fastndcg.choices import WrittenFormat
 from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Option, Row, shorten
-from fastndcg.exports.exportable import Exportable, PrintedTable
-from fastndcg.exports.files import FilePath
+from fastndcg.exports import Exportable, FilePath, PrintedTable
 from fastndcg.inputs.arrays import convert_ranks
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.dicts import (

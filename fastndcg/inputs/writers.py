@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
-from fastndcg.exports.exportable import join_pieces
-from fastndcg.exports.files import COMPRESSIONS, FilePath, check_file_path, find_compression, write_compressed
+from fastndcg.exports import COMPRESSIONS, FilePath, check_file_path, find_compression, join_pieces, write_compressed
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.imports import optional_import
 

@@ -269,7 +269,7 @@ class Metric:
         return str(self)
 
     def _repr_html_(self) -> str:
-        from fastndcg.exports.exportable import html_facts
+        from fastndcg.exports import html_facts
 
         facts = [*list_facts(self.record), ("example", make_example(str(self), self.record))]
         return html_facts(f"{self}: {self.record.title}", facts)

@@ -209,7 +209,7 @@ class Convention(NamedChoices):
         return format(show_name(self.name), specification)  # in messages: short and printable
 
     def _repr_html_(self) -> str:
-        from fastndcg.exports.exportable import html_facts
+        from fastndcg.exports import html_facts
 
         title, *lines = _describe(self)
         return html_facts(title, [_split_fact(line) for line in lines])

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastndcg import __version__
 from fastndcg.errors import printable
-from fastndcg.exports.exportable import align_columns, dump_json
+from fastndcg.exports import align_columns, dump_json
 from fastndcg.runtime import escapes
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.result_rows import Row, make_columns

@@ -10,8 +10,7 @@ import numpy as np
 from fastndcg import __version__
 from fastndcg.choices import IntervalMethod
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten, suggest_name
-from fastndcg.exports.exportable import Printable, PrintedTable, dump_json
-from fastndcg.exports.files import FilePath, deliver_text
+from fastndcg.exports import FilePath, Printable, PrintedTable, deliver_text, dump_json
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import is_micro
 from fastndcg.named_conventions import Convention

@@ -12,8 +12,7 @@ import numpy as np
 
 from fastndcg.choices import PlotKind
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
-from fastndcg.exports.exportable import Printable, PrintedTable
-from fastndcg.exports.files import write_whole
+from fastndcg.exports import Printable, PrintedTable, write_whole
 from fastndcg.inputs.messages import Options
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention

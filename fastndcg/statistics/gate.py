@@ -13,8 +13,7 @@ from fastndcg import __version__
 from fastndcg.choices import FloorBy, PartInterval, Verdict
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import Evaluator
-from fastndcg.exports.exportable import PrintedTable, dump_json, format_markdown
-from fastndcg.exports.files import FilePath, deliver_text
+from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, format_markdown
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array

@@ -11,7 +11,7 @@ import numpy as np
 from fastndcg.choices import BoardMean, BoardUnit, DuplicateChoice, DuplicateRanks
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.evaluation import Evaluator
-from fastndcg.exports.exportable import dump_json
+from fastndcg.exports import dump_json
 from fastndcg.metrics.metric import Metric, parse_single_metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array

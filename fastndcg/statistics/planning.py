@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.exports.exportable import Printable, PrintedTable
+from fastndcg.exports import Printable, PrintedTable
 from fastndcg.rankings.validation import check_whole_number
 from fastndcg.results.results import Results
 from fastndcg.statistics.comparison import Comparison

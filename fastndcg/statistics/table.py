@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
-from fastndcg.exports.exportable import Printable, PrintedTable
+from fastndcg.exports import Printable, PrintedTable
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import fastndcg as fn
-from fastndcg.cli.fuse import read_weights
+from fastndcg.cli.options import read_values
 
 
 def test_cli_fuse_prints_lines_of_trec(files, run):
@@ -110,7 +110,9 @@ def test_cli_fuse_errors(arguments, message, files, run):
     assert message in err
 
 
-def test_weights_are_read_by_place_or_by_name():
+def test_values_are_read_by_place_or_by_name():
     """A name may hold an equals sign."""
-    assert read_weights(None) is None
-    assert read_weights("a=b=2, c=1") == {"a=b": 2.0, "c": 1.0}
+    assert read_values("--weights", ["a=b=2", " c=1"], "") == {"a=b": 2.0, "c": 1.0}
+    for texts in (["1", "c=1"], ["c=1", "c=2"], ["c=x"]):
+        with pytest.raises(fn.InvalidInputError, match="^--weights must be numbers, not"):
+            read_values("--weights", texts, "numbers")

@@ -16,8 +16,7 @@ from fastndcg.choices import RanxTest
 from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
 from fastndcg.compat.ranx.evaluation import CONVENTION, evaluate, parse_metric
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
-from fastndcg.exports.exportable import align_columns
-from fastndcg.exports.files import write_whole
+from fastndcg.exports import align_columns, write_whole
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import latex, show_name

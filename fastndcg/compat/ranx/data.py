@@ -17,7 +17,7 @@ import numpy as np
 from fastndcg.choices import RanxQrelsKind, RanxRunKind
 from fastndcg.compat.common import JudgedRun, check_rows, judge, list_rows, read_table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.exports.files import write_whole
+from fastndcg.exports import write_whole
 from fastndcg.inputs.formats import read_qrels, read_run, read_run_tag
 from fastndcg.inputs.table import Qrels as ReadQrels
 from fastndcg.inputs.table import Run as ReadRun

@@ -12,7 +12,7 @@ from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
 from fastndcg.compat.ranx.evaluation import CONVENTION, parse_metric
 from fastndcg.errors import InvalidTypeError, UnknownFusionError, shorten, suggest_name
 from fastndcg.evaluation import Evaluator
-from fastndcg.exports.exportable import align_columns
+from fastndcg.exports import align_columns
 from fastndcg.fusion.catalog import FUSION_METHODS
 from fastndcg.fusion.conventions import fusion_conventions
 from fastndcg.fusion.fuse import FusedRun, fuse_joined

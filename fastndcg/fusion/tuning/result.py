@@ -14,8 +14,7 @@ import numpy as np
 from fastndcg.choices import FusedDuplicateChoice
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
 from fastndcg.evaluation import Request
-from fastndcg.exports.exportable import Printable, PrintedTable
-from fastndcg.exports.files import write_whole
+from fastndcg.exports import Printable, PrintedTable, write_whole
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import FusedRun, fuse
 from fastndcg.fusion.inputs import are_pairs, pair_names

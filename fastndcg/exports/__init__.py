@@ -1,1 +1,0 @@
-"""Exports: the conversions of results and tables to frames and texts, and the files that they are written to."""
