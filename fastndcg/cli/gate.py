@@ -27,10 +27,9 @@ def run_gate(arguments: argparse.Namespace) -> int:
     from fastndcg.statistics.gate import gate
 
     qrels = files.read_judgments(arguments.qrels, arguments)
-    kinds = {"clusters": "segment", "strata": "segment", "weights": "weight"}
-    design = {
-        name: files.read_pairs(path, kinds[name]) for name, path in options.pick(arguments, " ".join(kinds)).items()
-    }
+    design: dict[str, Any] = {}
+    for name, path in options.pick(arguments, "clusters strata weights").items():
+        design[name] = files.read_pairs(path, "weight" if name == "weights" else "segment")
     is_saved = is_saved_result(arguments.baseline)
     baseline = (
         load_result(arguments.baseline) if is_saved else files.read_predictions(arguments.baseline, qrels, arguments)
