@@ -28,6 +28,14 @@ from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics.comparison import ComparedInputs, Comparison
 
+N_RANKS = 3  # the first ranks of both systems, which are listed even if they add nothing
+N_ROWS = 8  # documents of a query
+MAX_TABLES = 2000  # of queries with documents: some 800 kB
+MAX_DOCUMENTS_READ = 30_000_000  # by the contributions of a page: some 10 seconds
+MAX_SCORES = 20_000_000  # of all queries of a model: reading its rankings again takes some 500 MB
+MAX_OF_QUERY = 500_000  # documents read by the contributions of one query
+NO_RANK = "–"
+NO_DOCUMENTS = "The documents of queries are listed by to_html(documents=True), and by fastndcg compare --documents"
 TOLERANCE = 1e-6  # relative; sums of contributions have rounding errors of about 1e-12
 
 
@@ -48,6 +56,9 @@ class PlacedDocument(NamedTuple):
     def rank(self) -> str:
         """The rank as text, or the first and the last possible rank."""
         return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
+
+
+Pair = tuple[str, PlacedDocument | None, PlacedDocument | None]  # with the places of both systems, if they have it
 
 
 class QueryRanking:
@@ -163,52 +174,27 @@ def _read_names(case: QueryCase, names: list[str]) -> _Names:
     return _Names(names, {name: place for place, name in enumerate(names)}, order, ranks)
 
 
-class DocumentPair(NamedTuple):
-    """A document with its place in the rankings of two systems, None where a system did not retrieve it."""
-
-    name: str
-    label: float | None
-    own: PlacedDocument | None
-    base: PlacedDocument | None
-
-    @property
-    def contributions(self) -> tuple[float, float]:
-        """The contributions of both systems, 0 if unknown."""
-        own, base = ((side.contribution or 0.0) if side else 0.0 for side in (self.own, self.base))
-        return own, base
-
-    @property
-    def first_rank(self) -> int:
-        """The better one of both ranks."""
-        return min(side.first for side in (self.own, self.base) if side)
-
-
-class PairedDocuments(NamedTuple):
-    """The documents of a query that matter in two rankings, and the number of the others."""
-
-    pairs: list[DocumentPair]
-    n_hidden: int
-
-
-def pair_documents(own: QueryRanking, base: QueryRanking, n_ranks: int, n_rows: int) -> PairedDocuments:
+def pair_documents(own: QueryRanking, base: QueryRanking) -> tuple[list[Pair], int]:
     """
-    Return the documents of two rankings that matter, at most `n_rows`, in the order of the better rank.
+    Return the documents of two rankings that matter, in the order of the better rank, and the number of the others.
 
-    A document matters if it adds to a value or is within the first `n_ranks` ranks. If there are too many, those come
-    first whose contributions differ most.
+    A document matters if it adds to a value or is within the first ranks. If there are too many, those come first whose
+    contributions differ most.
     """
     sides = own, base
-    names = dict.fromkeys(name for side in sides for name in (*side.list_first(n_ranks), *side.list_adding()))
-    pairs = []
-    for name in names:
-        places = own.place_document(name), base.place_document(name)
-        label = next(place.label for place in places if place)
-        pairs.append(DocumentPair(name, label, *places))
-    pairs.sort(key=lambda pair: (-abs(pair.contributions[0] - pair.contributions[1]), pair.first_rank))
+    names = dict.fromkeys(name for side in sides for name in (*side.list_first(N_RANKS), *side.list_adding()))
+    pairs = [(name, own.place_document(name), base.place_document(name)) for name in names]
+
+    def find_rank(pair: Pair) -> int:
+        return min(side.first for side in pair[1:] if side)
+
+    def measure(pair: Pair) -> tuple[float, int]:
+        adds = [(side.contribution or 0.0) if side else 0.0 for side in pair[1:]]
+        return -abs(adds[0] - adds[1]), find_rank(pair)
+
     n_both = sum(base.has_document(name) for name in own.list_first(len(own)))
-    n_documents = len(own) + len(base) - n_both
-    rows = sorted(pairs[:n_rows], key=lambda pair: pair.first_rank)
-    return PairedDocuments(rows, n_documents - len(rows))
+    rows = sorted(sorted(pairs, key=measure)[:N_ROWS], key=find_rank)
+    return rows, len(own) + len(base) - n_both - len(rows)
 
 
 def has_value(ranking: QueryRanking, value: float) -> bool:
@@ -220,16 +206,6 @@ def has_value(ranking: QueryRanking, value: float) -> bool:
     if not base and not any(contributions):
         return value in (0.0, 1.0)  # 1: a convention's value of undefined metrics
     return math.isclose(math.fsum([base, *contributions]), value, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-
-
-N_RANKS = 3  # the first ranks of both systems, which are listed even if they add nothing
-N_ROWS = 8  # documents of a query
-MAX_TABLES = 2000  # of queries with documents: some 800 kB
-MAX_DOCUMENTS_READ = 30_000_000  # by the contributions of a page: some 10 seconds
-MAX_SCORES = 20_000_000  # of all queries of a model: reading its rankings again takes some 500 MB
-MAX_OF_QUERY = 500_000  # documents read by the contributions of one query
-NO_RANK = "–"
-NO_DOCUMENTS = "The documents of queries are listed by to_html(documents=True), and by fastndcg compare --documents"
 
 
 class DocumentRow(NamedTuple):
@@ -355,15 +331,13 @@ class _Collector:
         base = self._baseline_rankings[metric, query]
         if own is None or base is None:
             return None
-        pairs, n_hidden = pair_documents(own, base, N_RANKS, N_ROWS)
-        rows = [_make_row(pair) for pair in pairs]
+        pairs, n_hidden = pair_documents(own, base)
+        rows = [_make_row(*pair) for pair in pairs]
         fused = self._find_fused(system)
         if fused is not None:
             (query_id,) = self._comparison.query_ids[query : query + 1].tolist()
-            rows = [
-                row._replace(shares=_describe_shares(fused, query_id, pair.name))
-                for row, pair in zip(rows, pairs, strict=True)
-            ]
+            rows = [row._replace(shares=_describe_shares(fused, query_id, pair[0]))
+                    for row, pair in zip(rows, pairs, strict=True)]  # fmt: skip
         return DocumentTable(rows, n_hidden)
 
     def _find_fused(self, system: int) -> Any:
@@ -387,15 +361,11 @@ class _Collector:
         return ranking if has_value(ranking, value) else None
 
 
-def _make_row(pair: DocumentPair) -> DocumentRow:
-    return DocumentRow(
-        name=show_name(pair.name),
-        label=NO_RANK if pair.label is None else f"{pair.label:g}",
-        own_rank=pair.own.rank if pair.own else NO_RANK,
-        base_rank=pair.base.rank if pair.base else NO_RANK,
-        own_adds=_format_contribution(pair.own),
-        base_adds=_format_contribution(pair.base),
-    )
+def _make_row(name: str, own: PlacedDocument | None, base: PlacedDocument | None) -> DocumentRow:
+    label = next(side.label for side in (own, base) if side)
+    ranks = [side.rank if side else NO_RANK for side in (own, base)]
+    adds = map(_format_contribution, (own, base))
+    return DocumentRow(show_name(name), NO_RANK if label is None else f"{label:g}", *ranks, *adds)
 
 
 def _describe_shares(fused: Any, query: Any, document: Any) -> str:
