@@ -84,6 +84,9 @@ KEYWORDS = {
     "zzz": ("red", "Leave it out"),
 }  # fmt: skip
 OWN_KEYWORDS = {
+    "tune_fusion": {"k": "'rrf(k=60)'", "method": "methods="}, "agreement": {"k": "The cutoff belongs to a metric"},
+    "evaluate_pairs": {"group": "`groups` are", "row": "Did you mean 'rows'?"},
+    "evaluate_spans": {"top_k": "The cutoff belongs to a metric"},
     "explain": {"q": "is query=", "qid": "is query=", "metrics": "or metric="},
     "fuse": {
         "k": "'rrf(k=60)'", "norm": "'wsum(norm=min_max)'", "params": "weights=", "alpha": "[alpha, 1 - alpha]",
@@ -118,9 +121,10 @@ def test_names_that_people_write_are_found_or_explained():
             with pytest.raises(TypeError, match=f"^`{name}` is no argument of {function}. .*{re.escape(words)}"):
                 call({name: value})
     for function, answers in OWN_KEYWORDS.items():
+        metric = ["rr"] if function == "tune_fusion" else []
         for name, words in answers.items():
             with pytest.raises(TypeError, match=f"^`{name}` is no argument of {function}. .*{re.escape(words)}"):
-                getattr(fn, function)([[1, 0]], [[2, 1]], **{name: 60})
+                getattr(fn, function)([[1, 0]], [[2, 1]], *metric, **{name: 60})
 
 
 def test_kaggle_s_map_has_the_convention_that_is_named():

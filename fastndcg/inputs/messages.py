@@ -288,6 +288,10 @@ ANSWERS = {  # for keywords that other programs have, by function: those of "" a
         **dict.fromkeys(("q", "qid", "query_id"), "The query to explain is query="),
         "metrics": "The metric is the third argument, or metric=",
     },
+    "tune_fusion": {
+        "k": f"The constant {_METHOD}'rrf(k=60)'",
+        "method": "Methods are the fourth argument, or methods=",
+    },
     "fuse": {
         "k": f"The constant {_METHOD}'rrf(k=60)'",
         **dict.fromkeys(("norm", "normalization"), f"The normalisation {_METHOD}'wsum(norm=min_max)'"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
@@ -43,7 +43,7 @@ from fastndcg.fusion.tuning.search import (
 )
 from fastndcg.fusion.tuning.validate import FoldPlan, Validation, cross_validate, plan_folds
 from fastndcg.inputs.duplicates import make_closed_duplicates
-from fastndcg.inputs.messages import Options
+from fastndcg.inputs.messages import Options, refuse_keywords
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
@@ -75,6 +75,7 @@ def tune_fusion(
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
     progress: bool = True,
+    **keywords: Never,
 ) -> TunedFusion:
     """
     Tune the fusion of two or more runs on judged queries, and report values of queries that were not used for tuning.
@@ -113,7 +114,7 @@ def tune_fusion(
         See `fuse`. It holds for the single runs, too, and for `TunedFusion.apply`.
     convention : str or Convention
         The meaning of the metric: see `evaluate`. One that rounds scores to float32 is refused.
-    columns, threads
+    columns, threads, **keywords
         See `evaluate`.
     progress : bool
         Whether a bar may appear on a terminal or in a notebook, after some seconds and if tqdm is installed.
@@ -144,6 +145,7 @@ def tune_fusion(
     >>> fn.evaluate(qrels, tuned.apply({"first": first, "second": second}), "rr").mean()
     {'RR': 1.0}
     """
+    refuse_keywords(tune_fusion, keywords)
     options = TuningOptions(
         _make_request(metric, convention), parse_fusion_convention(fusion_convention), check_absent(absent),
         None if depth is None else check_whole_number(depth, "depth", 1), duplicates, threads, seed,
