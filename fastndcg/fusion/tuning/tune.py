@@ -114,10 +114,8 @@ def tune_fusion(
         See `fuse`. It holds for the single runs, too, and for `TunedFusion.apply`.
     convention : str or Convention
         The meaning of the metric: see `evaluate`. One that rounds scores to float32 is refused.
-    columns, threads, **keywords
+    columns, threads, progress, **keywords
         See `evaluate`.
-    progress : bool
-        Whether a bar may appear on a terminal or in a notebook, after some seconds and if tqdm is installed.
 
     Returns
     -------
