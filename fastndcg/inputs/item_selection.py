@@ -73,7 +73,7 @@ class ItemSelection(Picklable):
     Any number of threads may use a selection at once.
     """
 
-    __slots__ = ("_candidates", "_exclude", "_last", "_missing_truth", "_threads")
+    __slots__ = ("_candidates", "_exclude", "_last", "_threads", "missing_truth")
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class ItemSelection(Picklable):
             raise InvalidInputError(
                 f"`missing_truth` must be one of {', '.join(map(repr, MISSING_TRUTH))}, not {shorten(missing_truth)}"
             )
-        self._missing_truth = missing_truth
+        self.missing_truth = missing_truth  # the choice for items of the truth that are no candidates
         self._threads = threads
         self._exclude = exclude
         self._candidates = candidates
@@ -96,11 +96,6 @@ class ItemSelection(Picklable):
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         return None, {name: None if name == "_last" else getattr(self, name) for name in self.__slots__}
-
-    @property
-    def missing_truth(self) -> MissingTruth:
-        """The choice for items of the truth that are no candidates."""
-        return self._missing_truth
 
     @property
     def name(self) -> str:
@@ -130,9 +125,9 @@ class ItemSelection(Picklable):
         last = self._last
         if last is None or last[0] is not liked or last[1] != shape:
             liked_items = sort_items(liked, self._threads)
-            check_truth_shape(liked_items, liked_items.items.copy(), shape, self._missing_truth)
+            check_truth_shape(liked_items, liked_items.items.copy(), shape, self.missing_truth)
             lists = SelectedLists(*self.read_lists(shape))
-            matched = match_items(liked_items, shape, lists, self._missing_truth, self._threads)
+            matched = match_items(liked_items, shape, lists, self.missing_truth, self._threads)
             last = self._last = liked, shape, matched
         return last[2]
 
@@ -187,16 +182,17 @@ def match_items(
     notes = lists.notes
     labels = liked.labels
     offsets = liked.offsets
-    if not is_candidate.all():
+    has_missing = not is_candidate.all()
+    if has_missing:
         if missing_truth == "raise":
             _refuse_missing(liked, is_candidate, is_excluded, shape[1], lists)
-        notes = (_note_missing(liked, ~is_candidate, missing_truth),)
+        notes = (*notes, _note_missing(liked, ~is_candidate, missing_truth))
         labels = labels[is_candidate]
         places = places[is_candidate]
         offsets = count_before(is_candidate)[offsets]
     return MatchedItems(
         liked, read_only(labels), read_only(places), read_only(offsets), read_only(count_before(sizes)),
-        candidates or NO_LISTS, gaps, is_candidate, bool(notes) and missing_truth == "unretrieved", notes,
+        candidates or NO_LISTS, gaps, is_candidate, has_missing and missing_truth == "unretrieved", notes,
     )  # fmt: skip
 
 

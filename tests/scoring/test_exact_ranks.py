@@ -166,6 +166,11 @@ def test_lists_of_each_query_hold_ids():
         assert fn.evaluate(qrels, model, "rank", exclude=exclude).values.tolist() == [[4], [2]]
     result = fn.evaluate(qrels, model, "rank", exclude={105, 7, 8})
     assert result.notes == ("documents of `exclude` that the model lacks, left out: 2",)
+    left_out = fn.evaluate(qrels, model, "rank", exclude={101, 7}, missing_truth="skip")
+    assert left_out.notes[:2] == (
+        "documents of `exclude` that the model lacks, left out: 1",
+        "items of the truth that are no candidates, left out of the truth: 1, of 1 users",
+    )
     for exclude in ({1}, [{1}, {2}], {"a": {1: 1}}):
         with pytest.raises(fn.InvalidInputError, match=r"`exclude` must have a document of `predictions`.* such as 1"):
             model.top(2, exclude=exclude)
