@@ -42,21 +42,11 @@ NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class Duplicates(Picklable):
-    """
-    What becomes of the rows of a document that its query has again.
+    """What becomes of the rows of a document that its query has again."""
 
-    Attributes
-    ----------
-    choice : {'raise', 'first', 'best', 'sum', 'counted'}
-    ranks : {'kept', 'closed'}
-        Whether a dropped row leaves its place empty.
-    parents : Parents, optional
-        The documents of the run's chunks.
-    """
-
-    choice: str
-    ranks: str
-    parents: Parents | None = None
+    choice: str  # of `CHOICES`
+    ranks: str  # of `RANKS`: whether a dropped row leaves its place empty
+    parents: Parents | None = None  # the documents of the run's chunks
 
     @property
     def keeps_first(self) -> bool:
@@ -301,28 +291,16 @@ CHUNKS = ("chunk_id", "chunk", "passage_id", "passage", "node_id", "pid")  # col
 
 
 class Parents(Picklable):
-    """
-    The document of each chunk.
-
-    Parameters
-    ----------
-    find : callable, optional
-        Takes an id, and returns the document of a chunk, None for the id of a document. None if only the column of the
-        run has the documents.
-    column : str, optional
-        The column of the run that has the documents.
-    documents : set, optional
-        All documents, if only these and chunks may be in the run.
-    """
+    """The document of each chunk."""
 
     __slots__ = ("_documents", "_find", "column")
 
     def __init__(
         self, find: Callable[[Any], Any] | None, column: str | None = None, documents: Set[Any] | None = None
     ) -> None:
-        self._find = find
-        self.column = column
-        self._documents = documents
+        self._find = find  # returns the document of a chunk, None for the id of a document; None before it is read
+        self.column = column  # of the run, which has the documents
+        self._documents = documents  # all of them, if the run may only have these and chunks
 
     @classmethod
     def of_pairs(cls, chunks: Iterable[Any], documents: Iterable[Any], column: str | None = None) -> Parents:

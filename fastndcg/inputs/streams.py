@@ -85,18 +85,7 @@ class Batch(NamedTuple):
 
 
 class ScoredRows(Picklable):
-    """
-    Labels and scores, query after query.
-
-    Attributes
-    ----------
-    queries : IdColumn
-        Their ids, or the numbers of rows with lists that have none.
-    names : array, optional
-        The ids as the user knows them, None without ids.
-    groups : Groups
-        The rows of each query in the order of the input.
-    """
+    """Labels and scores, query after query."""
 
     def __init__(
         self, rows: PlainRows, groups: Groups, source: Source, threads: int | None, *, has_ids: bool = True
@@ -104,9 +93,9 @@ class ScoredRows(Picklable):
         """Take rows in the order of the input, but the id of each query once."""
         source = source._replace(remedy=TELL_APART)
         self._source = source
-        self.queries = rows.queries
+        self.queries = rows.queries  # ids, or the numbers of rows with lists that have none
         self.names = read_only(rows.queries.names()) if has_ids else None
-        self.groups = groups
+        self.groups = groups  # the rows of each query in the order of the input
         self._run: Run | None = None
         if rows.documents is not None:
             self._run = Run.of(Rows(rows.queries, groups, rows.documents, rows.scores), source, threads)
