@@ -61,7 +61,7 @@ class PlacedDocument(NamedTuple):
 Pair = tuple[str, PlacedDocument | None, PlacedDocument | None]  # with the places of both systems, if they have it
 
 
-class QueryRanking:
+class QueryRanking(NamedTuple):
     """
     A query's documents in rank order, with their contributions to one metric.
 
@@ -69,55 +69,46 @@ class QueryRanking:
     ----------
     case : QueryCase
         The query under the convention.
+    names : list of str
+        The name of the document at each place.
+    ranks : {int: (int, int)}
+        The first and the last rank of each place, in rank order.
+    places : {str: int}
+        The place of each name.
     contributions : dict of float or None
         The contribution of each place. None if it takes too long to compute.
     """
 
-    def __init__(self, case: QueryCase, names: _Names, contributions: dict[int, float] | None) -> None:
-        self.case = case
-        self.contributions = contributions
-        self._names = names
-
-    def __len__(self) -> int:
-        return len(self._names.order)
-
-    def has_document(self, name: str) -> bool:
-        """Return True if the system retrieved a document."""
-        return name in self._names.places
+    case: QueryCase
+    names: list[str]
+    ranks: dict[int, tuple[int, int]]
+    places: dict[str, int]
+    contributions: dict[int, float] | None = None
 
     def place_document(self, name: str) -> PlacedDocument | None:
         """Return a document with its rank, label and contribution. None if the system did not retrieve it."""
-        place = self._names.places.get(name)
-        if place is None or place not in self._names.ranks:
+        place = self.places.get(name)
+        if place is None or place not in self.ranks:
             return None
         rankings = self.case.rankings
         is_judged = rankings.judged is None or bool(rankings.judged[place])
         return PlacedDocument(
             name,
-            *self._names.ranks[place],
+            *self.ranks[place],
             label=float(rankings.labels[place]) if is_judged else None,
             contribution=None if self.contributions is None else self.contributions[place],
         )
 
-    def list_first(self, n_ranks: int) -> list[str]:
-        """Return the names of the first documents."""
-        return [self._names.names[place] for place in self._names.order[:n_ranks]]
+    def list_names(self) -> list[str]:
+        """Return the names in rank order."""
+        return [self.names[place] for place in self.ranks]
 
     def list_adding(self) -> list[str]:
         """Return the names of documents that add to the value, or of all relevant ones if that is unknown."""
         if self.contributions is None:
             labels = self.case.rankings.labels
-            return [self._names.names[place] for place in self._names.order if labels[place] > 0]
-        return [self._names.names[place] for place, contribution in self.contributions.items() if contribution]
-
-
-class _Names(NamedTuple):
-    """The names of a query's documents by place, the places by name, the places in rank order, and their ranks."""
-
-    names: list[str]
-    places: dict[str, int]
-    order: list[int]
-    ranks: dict[int, tuple[int, int]]
+            return [self.names[place] for place in self.ranks if labels[place] > 0]
+        return [self.names[place] for place, contribution in self.contributions.items() if contribution]
 
 
 class SystemQueries:
@@ -129,7 +120,7 @@ class SystemQueries:
         ids = range(rankings.n_queries) if rankings.query_ids is None else rankings.query_ids.tolist()
         self._places = {query: place for place, query in enumerate(ids)}
         self._last_query: Any = None
-        self._cases: dict[str, tuple[QueryCase, _Names]] = {}
+        self._rankings: dict[str, QueryRanking] = {}
 
     def has_query(self, query: Any) -> bool:
         """Return True if the system or the truth has this query."""
@@ -142,36 +133,32 @@ class SystemQueries:
         Contributions that would read more than `max_work` documents are left out.
         """
         if query != self._last_query:
-            self._cases.clear()
+            self._rankings.clear()
             self._last_query = query
         view = metric.record.view
-        if view not in self._cases:
+        if view not in self._rankings:
             case = select_case(self._system, metric, self._places[query])
-            self._cases[view] = case, _read_names(case, self._system.rankings.list_document_names(self._places[query]))
-        case, names = self._cases[view]
-        (with_cutoff,) = add_default_cutoff((metric.bare,), case.applied)
-        case = case._replace(metric=with_cutoff)
-        n_read = count_documents_read(case)
-        if not names.order:
-            return QueryRanking(case, names, {}), 0
+            names = self._system.rankings.list_document_names(self._places[query])
+            self._rankings[view] = _make_ranking(case, names)
+        ranking = self._rankings[view]
+        (with_cutoff,) = add_default_cutoff((metric.bare,), ranking.case.applied)
+        ranking = ranking._replace(case=ranking.case._replace(metric=with_cutoff))
+        n_read = count_documents_read(ranking.case) if ranking.ranks else 0
         if n_read > max_work:
-            return QueryRanking(case, names, None), 0
-        return QueryRanking(case, names, compute_contributions(case)), n_read
+            return ranking, 0
+        contributions = compute_contributions(ranking.case) if ranking.ranks else {}
+        return ranking._replace(contributions=contributions), n_read
 
 
-def _read_names(case: QueryCase, names: list[str]) -> _Names:
+def _make_ranking(case: QueryCase, names: list[str]) -> QueryRanking:
     """Return the documents of a query in rank order, with the first and the last rank of each."""
-    order: list[int] = []
     ranks: dict[int, tuple[int, int]] = {}
     policy = case.applied.ties
     for group in case.query.tie_groups:
-        n_above = len(order)
-        for rank, document in enumerate(order_by_policy(group, policy), n_above + 1):
-            order.append(document.place)
-            ranks[document.place] = (
-                (n_above + 1, n_above + len(group)) if TIES[policy].orders == "group" else (rank, rank)
-            )
-    return _Names(names, {name: place for place, name in enumerate(names)}, order, ranks)
+        first, last = len(ranks) + 1, len(ranks) + len(group)
+        for rank, document in enumerate(order_by_policy(group, policy), first):
+            ranks[document.place] = (first, last) if TIES[policy].orders == "group" else (rank, rank)
+    return QueryRanking(case, names, ranks, {name: place for place, name in enumerate(names)})
 
 
 def pair_documents(own: QueryRanking, base: QueryRanking) -> tuple[list[Pair], int]:
@@ -182,7 +169,7 @@ def pair_documents(own: QueryRanking, base: QueryRanking) -> tuple[list[Pair], i
     contributions differ most.
     """
     sides = own, base
-    names = dict.fromkeys(name for side in sides for name in (*side.list_first(N_RANKS), *side.list_adding()))
+    names = dict.fromkeys(name for side in sides for name in (*side.list_names()[:N_RANKS], *side.list_adding()))
     pairs = [(name, own.place_document(name), base.place_document(name)) for name in names]
 
     def find_rank(pair: Pair) -> int:
@@ -192,9 +179,9 @@ def pair_documents(own: QueryRanking, base: QueryRanking) -> tuple[list[Pair], i
         adds = [(side.contribution or 0.0) if side else 0.0 for side in pair[1:]]
         return -abs(adds[0] - adds[1]), find_rank(pair)
 
-    n_both = sum(base.has_document(name) for name in own.list_first(len(own)))
+    n_both = sum(name in base.places for name in own.list_names())
     rows = sorted(sorted(pairs, key=measure)[:N_ROWS], key=find_rank)
-    return rows, len(own) + len(base) - n_both - len(rows)
+    return rows, len(own.ranks) + len(base.ranks) - n_both - len(rows)
 
 
 def has_value(ranking: QueryRanking, value: float) -> bool:
@@ -202,7 +189,7 @@ def has_value(ranking: QueryRanking, value: float) -> bool:
     if math.isnan(value) or ranking.contributions is None:
         return True
     contributions = ranking.contributions.values()
-    base = compute_base_value(ranking.case) if len(ranking) else 0.0
+    base = compute_base_value(ranking.case) if ranking.ranks else 0.0
     if not base and not any(contributions):
         return value in (0.0, 1.0)  # 1: a convention's value of undefined metrics
     return math.isclose(math.fsum([base, *contributions]), value, rel_tol=TOLERANCE, abs_tol=TOLERANCE)

@@ -194,18 +194,9 @@ def _write_tip(mark: Mark) -> str:
     return f"<title>{lines}</title>"
 
 
-class Entry(NamedTuple):
-    """A system in the legend of a curve, with its panel."""
-
-    place: int
-    system: str
-    swatch: str
-    panel: str
-
-
-def list_entries(figure: Figure, baseline: int, number: int) -> list[Entry]:
+def list_entries(figure: Figure, baseline: int, number: int) -> list[dict[str, Any]]:
     """
-    Return an entry for each system of a curve.
+    Return an entry of the legend for each system of a curve, with its panel.
 
     A panel has all systems faint, the baseline dashed, and one system on top. `number` is that of the curve.
     """
@@ -225,7 +216,7 @@ def list_entries(figure: Figure, baseline: int, number: int) -> list[Entry]:
                 parts.append(write_text(frame.place_x(k), frame.bottom + 13, str(k)))
         panel = write_svg(PANEL, mark.tip.replace("\n", ", "), parts, "panel")
         swatch = _stroke(mark._replace(width=3), "M1 4L27 4")
-        entries.append(Entry(place, show_name(mark.label), swatch, panel))
+        entries.append({"place": place, "system": show_name(mark.label), "swatch": swatch, "panel": panel})
     return entries
 
 
