@@ -10,14 +10,13 @@ import numpy as np
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.columns import refuse_unknown
-from fastndcg.inputs.dicts import IdLists, refuse_repeated_ids
 from fastndcg.inputs.dispatch import find_form, read_run_form
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import Recommendations, read_unpadded_items
 from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.models import Model
-from fastndcg.inputs.table import Qrels, Run, choose_run
+from fastndcg.inputs.table import Qrels, Rows, Run, choose_run
 from fastndcg.rankings.validation import read_only
 
 FEWEST = 2
@@ -139,12 +138,8 @@ def _read_items(items: Any, name: str, options: Options) -> Run:
     sizes = np.diff(offsets)
     users = np.arange(len(sizes))
     has_items = sizes > 0
-    lists = IdLists(
-        IdColumn.of(users[has_items], f"ids of users in `{name}`"),
-        read_only(np.append(offsets[:-1][has_items], offsets[-1])),
-        IdColumn.of(numbers, f"ids of items in `{name}`"),
-    )
-    if options.duplicates is None:
-        refuse_repeated_ids(lists, f"`{name}`", Run.repeats_remedy)
-    ranks = np.arange(1.0, int(offsets[-1]) + 1) - np.repeat(lists.offsets[:-1], np.diff(lists.offsets))
-    return choose_run(options).of_lists(lists, -ranks, Source(f"`{name}`"))
+    bounds = read_only(np.append(offsets[:-1][has_items], offsets[-1]))
+    ranks = np.arange(1.0, int(offsets[-1]) + 1) - np.repeat(bounds[:-1], np.diff(bounds))
+    ids = IdColumn.of(users[has_items], f"ids of users in `{name}`")
+    rows = Rows.in_order(ids, bounds, IdColumn.of(numbers, f"ids of items in `{name}`"), -ranks)
+    return choose_run(options).of(rows, Source(f"`{name}`", lists=bounds), options.threads)

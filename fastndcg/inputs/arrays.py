@@ -312,26 +312,15 @@ def encode_matrix(labels: Array) -> tuple[Array, Patterns]:
         place = np.argwhere(~np.isfinite(labels))[0].tolist()
         raise InvalidInputError(f"`labels` must be finite, but labels{place} is {labels[tuple(place)]}")
     *shape, n_subtopics = labels.shape
-    flat = as_labels(labels.reshape(-1), "labels").reshape(math.prod(shape), n_subtopics)
-    has_negative = flat.dtype.kind != "u" and bool((flat < 0).any())
-    rows = np.maximum(flat, 0) + flat.dtype.type(0) if flat.dtype.kind == "f" or has_negative else flat  # no −0
-    if not rows.size:
-        return np.zeros(shape, "u1"), Patterns(np.zeros(2, "i8"), np.empty(0, "i4"), np.empty(0))
-    judged = np.flatnonzero(rows.any(axis=1))
-    numbers, firsts = IdColumn.of_fixed(rows.reshape(-1).view(f"V{rows.itemsize * n_subtopics}")).factorize(judged)
-    distinct_rows = rows[firsts]
-    places, subtopics = np.nonzero(distinct_rows)
-    offsets = np.searchsorted(places, np.arange(len(distinct_rows) + 1))
-    pattern_labels = distinct_rows[places, subtopics].astype("f8")
-    patterns = Patterns(np.concatenate([[0], offsets]), subtopics.astype("i4"), pattern_labels)
-
-    codes = np.zeros(len(rows), "u1" if len(patterns) <= BYTES else "i4")
-    codes[judged] = numbers + 1
+    flat = as_labels(labels.reshape(-1), "labels")
+    has_negative = bool((flat < 0).any())
+    places = np.arange(flat.size) if has_negative else np.flatnonzero(flat)  # the highest label below 0 counts
+    codes, patterns = encode(places // n_subtopics, places % n_subtopics, flat[places], math.prod(shape))
     if has_negative:
-        codes = np.where(codes > 0, codes, flat.max(axis=1).astype("f8"))
         place = np.argwhere(labels < 0)[0].tolist()
         patterns.negative = f"labels{place} is {labels[tuple(place)]!s}"
-    return codes.reshape(shape), patterns
+        return codes.reshape(shape), patterns
+    return codes.reshape(shape).astype("u1" if len(patterns) <= BYTES else "i4"), patterns
 
 
 NUMBERS = int | float | np.integer | np.floating | np.bool_

@@ -9,9 +9,9 @@ retrievers are objects of other packages, read by their attributes alone.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Set, Sized
+from collections.abc import Collection, Iterable, Mapping, Set, Sized
 from itertools import chain
-from typing import Any, NamedTuple, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -90,14 +90,6 @@ READ_AS_IDS = (
     "of scores without queries"
 )
 WHOLE_NUMBERS = "fn.Interactions and fn.Recommendations, where users and items are numbered from 0"
-
-
-class IdLists(NamedTuple):
-    """The queries of a dict, and the ids of each: query q owns documents ``offsets[q]`` up to ``offsets[q + 1]``."""
-
-    queries: IdColumn
-    offsets: Array
-    documents: IdColumn
 
 
 def is_id_rows(value: Any) -> bool:
@@ -188,9 +180,7 @@ def list_groups(rows: Mapping[Any, Any]) -> list[tuple[Any, int, Any, int]]:
                     f"{shorten(query)} has {shorten(group)}. Give {{query: [[id, id], [id]]}}, where one of each group "
                     "is enough"
                 )
-            wrong = next((document for document in ids if _find_kind(document) is None), None)
-            if wrong is not None:
-                _refuse_id("qrels", query, groups, wrong)
+            _check_ids("qrels", query, groups, ids)
             flat += [(query, number, document, 1) for document in ids]
     return flat
 
@@ -215,9 +205,9 @@ def _list_ids(row: Any) -> Any:
     return row if name is None else getattr(row, name)()
 
 
-def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool) -> IdLists:
+def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool) -> tuple[IdColumn, Array, IdColumn]:
     """
-    Read the ids of each query. Error messages call the dict `what`.
+    Return queries, the offsets of their ids, and the ids. Error messages call the dict `what`.
 
     Parameters
     ----------
@@ -245,10 +235,10 @@ def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool) -> Id
             queries.append(query)
             ends.append(len(ids))
     if set(map(type, ids)) - {str}:
-        _check_kinds(copied_rows, what)
+        for query, row in copied_rows.items():
+            _check_ids(what, query, row, _list_ids(row))
     documents = IdColumn.of(ids, f"ids of documents in the {what}")
-    offsets = read_only(np.array(ends, "i8"))
-    return IdLists(IdColumn.of(queries, f"ids of queries in the {what}"), offsets, documents)
+    return IdColumn.of(queries, f"ids of queries in the {what}"), read_only(np.array(ends, "i8")), documents
 
 
 def _describe_mixture(rows: Mapping[Any, Any], what: str, query: Any) -> str:
@@ -263,61 +253,30 @@ def _describe_mixture(rows: Mapping[Any, Any], what: str, query: Any) -> str:
     return row_problem(what, rows, query)
 
 
-def _check_kinds(rows: Mapping[Any, Any], what: str) -> None:
-    """Raise for the first row with ids that are neither texts nor whole numbers."""
-    first_kind = None
-    for query, row in rows.items():
-        values = _list_ids(row)
-        kind = None
-        for value in values:
-            kind = _find_kind(value)
-            if kind is None:
-                _refuse_id(what, query, row, value)
-            if first_kind is not None and kind != first_kind:
-                raise InvalidTypeError(
-                    f"ids of documents in the {what} must be all texts or all whole numbers, but query "
-                    f"{shorten(query)} has {shorten(value)}, and ids before it are {first_kind}. Use one type"
-                )
-            first_kind = kind
-
-
-def _find_kind(value: Any) -> str | None:
-    """Return the kind of an id for messages, or None if a value is no id."""
+def _find_kind(value: Any) -> type | None:
+    """Return str for a text, int for a whole number, or None if a value is no id."""
     if isinstance(value, str):
-        return "texts"
-    return "whole numbers" if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
+        return str
+    return int if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
 
 
-def _refuse_id(what: str, query: Any, row: Any, value: Any) -> NoReturn:
-    """Raise for a value that is no id."""
+def _check_ids(what: str, query: Any, row: Any, ids: Iterable[Any]) -> None:
+    """Raise for the first of a query's ids that is none."""
     number = "label" if what == "qrels" else "score"
-    if isinstance(value, Mapping):
-        remedy = f"For dicts of ids and {number}s give {{hit[ID]: hit[{number.upper()}] for hit in hits}}"
-    elif isinstance(value, tuple | list) and len(value) == 2:
-        remedy = f"For pairs of ids and {number}s give dict(pairs)"
-    elif isinstance(value, float | np.floating | bool):
-        remedy = f"Give {{document: {number}}}, or ids in place of {number}s, or {WHOLE_NUMBERS}"
-    else:
-        remedy = "Give texts, or sets of whole numbers"
-    raise InvalidTypeError(
-        f"`{what}` must map queries to dicts or to ids, but {shorten(query)} maps to {shorten(row)}, where "
-        f"{shorten(value)} is no id. {remedy}"
-    )
-
-
-def refuse_repeated_ids(lists: IdLists, name: str, remedy: tuple[Any, ...] = ("Keep one of them",)) -> None:
-    """Raise for an id that occurs twice in its list. The message calls the input `name`."""
-    places = lists.documents.find_duplicate(lists.offsets, 0, len(lists.queries))
-    if places:
-        query = int(np.searchsorted(lists.offsets, places[0], side="right")) - 1
-        first, second = sorted(place - int(lists.offsets[query]) for place in places)
-        other = "" if lists.documents.are_texts else ". For labels and scores give lists of both without queries"
-        raise InvalidInputError(
-            f"{name}: a document must stand once in a query, but document "
-            f"{shorten(lists.documents.name(places[0]))} of query {shorten(lists.queries.name(query))} has places "
-            f"{first} and {second} of its list. ",
-            *remedy,
-            other,
+    for value in ids:
+        if _find_kind(value) is not None:
+            continue
+        if isinstance(value, Mapping):
+            remedy = f"For dicts of ids and {number}s give {{hit[ID]: hit[{number.upper()}] for hit in hits}}"
+        elif isinstance(value, tuple | list) and len(value) == 2:
+            remedy = f"For pairs of ids and {number}s give dict(pairs)"
+        elif isinstance(value, float | np.floating | bool):
+            remedy = f"Give {{document: {number}}}, or ids in place of {number}s, or {WHOLE_NUMBERS}"
+        else:
+            remedy = "Give texts, or sets of whole numbers"
+        raise InvalidTypeError(
+            f"`{what}` must map queries to dicts or to ids, but {shorten(query)} maps to {shorten(row)}, where "
+            f"{shorten(value)} is no id. {remedy}"
         )
 
 

@@ -23,7 +23,7 @@ from fastndcg.inputs.dicts import find_id_rows, holds_retrieved, is_id_rows, rea
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.formats import LabelsInFile, read_path
 from fastndcg.inputs.frames import LISTS_READ_AS_IDS, Frame, is_frame, is_pandas
-from fastndcg.inputs.ids import Groups, IdColumn
+from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import (
     Interactions,
     RankingPartitions,
@@ -107,10 +107,9 @@ def _read_pivot(kind: type[Qrels | Run], frame: Any, options: Options) -> Any:
     sizes = np.bincount(rows, minlength=len(frame))
     filled = np.flatnonzero(sizes)
     offsets = count_before(sizes[filled])
-    groups = Groups(offsets, None, offsets[:-1])
     source = Source(f"the {kind.what}")
     refuse_repeated(queries, source)
-    return kind.of(Rows(queries.take(filled), groups, documents, values[rows, places]), source)
+    return kind.of(Rows.in_order(queries.take(filled), offsets, documents, values[rows, places]), source)
 
 
 def _refuse_run(*_: Any) -> Any:
@@ -547,8 +546,8 @@ def _join_sparse(truth: Qrels | Interactions, scores: Any, convention: Conventio
 
 def _number_rows(items: Array, offsets: Array, values: Array) -> Rows:
     """Return the items of all users, numbered like the users from 0, as rows of a table."""
-    groups = Groups(offsets, None, offsets[:-1])
-    return Rows(IdColumn.from_limbs(np.arange(len(offsets) - 1)), groups, IdColumn.from_limbs(items), values)
+    users = IdColumn.from_limbs(np.arange(len(offsets) - 1))
+    return Rows.in_order(users, offsets, IdColumn.from_limbs(items), values)
 
 
 WITH_ITEMS = (Qrels, Interactions)

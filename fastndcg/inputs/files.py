@@ -467,20 +467,19 @@ def convert_remote_errors(address: str) -> Iterator[None]:
             f"reading {show_name(address)} needs {package or 'a package'}, which cannot be imported: "
             f"{show_name(error)}{install}"
         ) from None
-    except FileNotFoundError as error:
-        cause = error.__cause__  # fsspec has this error for all that a web server answers
-        if cause is not None and not isinstance(cause, FileNotFoundError) and getattr(cause, "status", 0) != 404:
-            raise OSError(errno.EIO, _first_sentence(cause), show_name(address)) from None
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), show_name(address)) from None
-    except OSError as error:
-        reason = error.strerror or _first_sentence(error)
-        raise OSError(error.errno or errno.EIO, reason, show_name(address)) from None  # a subclass may take others
     except ValueError as error:
         raise InvalidInputError(
             f"{shorten(address)} must be the address of a file: {_first_sentence(error)}. Correct it"
         ) from None
-    except Exception as error:  # of botocore, aiohttp and others, which share no class
-        raise OSError(errno.EIO, _first_sentence(error), show_name(address)) from None
+    except Exception as error:  # also of botocore, aiohttp and others, which share no class
+        problem: BaseException = error
+        if isinstance(error, FileNotFoundError):  # fsspec has it for all that a web server answers
+            cause = error.__cause__
+            if cause is None or isinstance(cause, FileNotFoundError) or getattr(cause, "status", 0) == 404:
+                raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), show_name(address)) from None
+            problem = cause
+        number, reason = getattr(problem, "errno", None), getattr(problem, "strerror", None)
+        raise OSError(number or errno.EIO, reason or _first_sentence(problem), show_name(address)) from None
 
 
 def _request_options(address: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, shorten
-from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, make_comparable, run_on_spans
+from fastndcg.inputs.ids import IdColumn, concatenate_columns, join_segments, make_comparable, run_on_spans
 from fastndcg.inputs.table import Qrels, Rows, Run, Table
 from fastndcg.kernels.input_arrays import JudgedIds, MatchedLabels, RetrievedIds
 from fastndcg.kernels.limits import MAX_RANK
@@ -195,12 +195,10 @@ def take_first_documents(run: Run, n: int, convention: Convention, threads: int 
     scores = run.values.astype("f4") if convention.score_dtype == "float32" else run.values
     queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
     order = np.lexsort((~tie_keys(run, threads), -scores, queries))
-    is_first = np.zeros(len(run), bool)
-    is_first[order] = np.arange(len(run)) - run.offsets[queries] < n
-    offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(run.offsets), n))])
-    groups = Groups(offsets, None, offsets[:-1])
-    rows = Rows(run.queries, groups, run.documents.take(np.flatnonzero(is_first)), run.values[is_first])
-    return type(run).of(rows, run.source, threads)
+    offsets, places = join_segments(run.offsets[:-1], np.minimum(np.diff(run.offsets), n))
+    kept = np.sort(order[places])
+    rows = Rows.in_order(run.queries, offsets, run.documents.take(kept), run.values[kept])
+    return run.of_distinct(rows, run.source)
 
 
 def find_ids(ids: IdColumn, other_ids: IdColumn, what: str, sides: tuple[str, str]) -> Array:

@@ -256,14 +256,14 @@ class Source(NamedTuple):
         numbers = rows + self.n_before + (self.unit == "line") if self.numbers is None else self.numbers[rows]
         return self._replace(numbers=numbers, lists=None)
 
-    def pair(self, *documents: int) -> tuple[str, Row]:
-        """Return the parts of a message that name two documents: by rows, or by places in the list of a row."""
+    def pair(self, *documents: int) -> tuple[str, Row | str]:
+        """Return the parts of a message that name two documents: by rows, or by places in their list."""
         if self.lists is None:
             first, second = sorted(map(self.number, documents))
             return "", Row(first, second, self.unit or "row")
         row = find_list(documents[0], self.lists)
         first, second = sorted(place - int(self.lists[row]) for place in documents)
-        return f"places {first} and {second} of ", Row(self.number(row))
+        return f"places {first} and {second} of ", Row(self.number(row)) if self.unit else "its list"
 
 
 _CUTOFF = "The cutoff belongs to a metric: 'ndcg@10'"

@@ -17,7 +17,6 @@ from fastndcg.inputs.arrays import convert_ranks
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.dicts import (
     READ_AS_IDS,
-    IdLists,
     count_offsets,
     holds_id_lists,
     is_id_list,
@@ -25,7 +24,6 @@ from fastndcg.inputs.dicts import (
     plain_rows,
     read_id_lists,
     read_items,
-    refuse_repeated_ids,
     snapshot,
 )
 from fastndcg.inputs.frames import Frame
@@ -61,6 +59,11 @@ class Rows(NamedTuple):
     groups: Groups
     documents: IdColumn
     values: Any
+
+    @classmethod
+    def in_order(cls, queries: IdColumn, offsets: Array, documents: IdColumn, values: Any) -> Rows:
+        """Return rows that are adjacent: query q owns those from ``offsets[q]`` up to ``offsets[q + 1]``."""
+        return cls(queries, Groups(offsets, None, offsets[:-1]), documents, values)
 
 
 class Table(ReadOnly, Exportable):
@@ -157,25 +160,18 @@ class Table(ReadOnly, Exportable):
             items = cls._read_plain_items(filled_rows)
         values, documents = items
         queries = IdColumn.of(filled_rows, f"ids of queries in the {cls.what}")
-        rows_by_query = Rows(queries, Groups(offsets, None, offsets[:-1]), documents, values)
-        return cls.of_distinct(rows_by_query, Source(f"the {cls.what}"))
+        return cls.of_distinct(Rows.in_order(queries, offsets, documents, values), Source(f"the {cls.what}"))
 
     @classmethod
     def of_id_lists(cls, rows: Mapping[Any, Any]) -> Self:
         """Build a table from {query: ids}."""
-        lists = read_id_lists(rows, cls.what, are_ranked=cls.value_name == "score")
-        if not cls.may_repeat:
-            refuse_repeated_ids(lists, f"the {cls.what}", cls.repeats_remedy)
-        source = Source(f"the {cls.what}")
-        if cls.side == "truth" and not lists.documents.are_texts and not isinstance(next(iter(rows.values())), Set):
-            source = source._replace(notes=(READ_AS_IDS,))
-        return cls.of_lists(lists, cls._make_values(lists.offsets), source)
-
-    @classmethod
-    def of_lists(cls, lists: IdLists, values: Array, source: Source) -> Self:
-        """Build a table from lists of ids without repeated ids, and a value for each id."""
-        groups = Groups(lists.offsets, None, lists.offsets[:-1])
-        return cls.of_distinct(Rows(lists.queries, groups, lists.documents, values), source)
+        queries, offsets, documents = read_id_lists(rows, cls.what, are_ranked=cls.value_name == "score")
+        source = Source(f"the {cls.what}", lists=offsets)
+        if not documents.are_texts:
+            are_read_as_ids = cls.side == "truth" and not isinstance(next(iter(rows.values())), Set)
+            remedy = (*cls.repeats_remedy, ". For labels and scores give lists of both without queries")
+            source = source._replace(remedy=remedy, notes=(READ_AS_IDS,) * are_read_as_ids)
+        return cls.of(Rows.in_order(queries, offsets, documents, cls._make_values(offsets)), source)
 
     @classmethod
     def from_frame(cls, frame: Any, columns: Mapping[str, str] | None = None, *, threads: int | None = None) -> Self:
@@ -230,19 +226,18 @@ class Table(ReadOnly, Exportable):
         refuse_repeated(queries, source)
         role = "rank" if cls.value_name == "score" and frame.is_ranked else cls.value_name
         values = cls._make_values(offsets)
-        groups = Groups(offsets, None, offsets[:-1])
         source = source._replace(lists=offsets)
         if frame.has(role):
             lists = frame.read_lists(role)
             refuse_sizes(role, lists.offsets, "document", offsets, source)
             values = lists.values
             if role == "rank":
-                owners = queries.take(groups.number_rows())
-                describe = functools.partial(describe_row, owners, documents, source)
+                groups = Groups(offsets, None, offsets[:-1])
+                describe = functools.partial(describe_row, queries.take(groups.number_rows()), documents, source)
                 values = convert_ranks(values, groups, describe, source.name)
         filled = np.flatnonzero(np.diff(offsets))  # a query without ids counts as missing
         bounds = np.append(offsets[:-1][filled], offsets[-1])
-        rows = Rows(queries.take(filled), Groups(bounds, None, bounds[:-1]), documents, values)
+        rows = Rows.in_order(queries.take(filled), bounds, documents, values)
         return cls.of(rows, source._replace(numbers=None), threads)
 
     def write(self, path: FilePath, *, format: WrittenFormat | None = None) -> None:
@@ -353,8 +348,7 @@ class Table(ReadOnly, Exportable):
 
     def _take(self, queries: Array, rows: Array, offsets: Array) -> Self:
         """Return a table of some queries, and some rows of each."""
-        groups = Groups(offsets, None, offsets[:-1])
-        taken = Rows(self.queries.take(queries), groups, self.documents.take(rows), self.values[rows])
+        taken = Rows.in_order(self.queries.take(queries), offsets, self.documents.take(rows), self.values[rows])
         return self.of_distinct(taken, Source(f"the {self.what}"))
 
     def number_pairs(self) -> Array:

@@ -91,19 +91,19 @@ class OfRanx:
 
 MANY = [10**6] * 100_000
 BAD = {
-    "labels without documents": ({"q": [1, 0, 1]}, RANKED, "document 1 of query .q. has .* of both without queries"),
-    "many whole numbers": ({"q": MANY}, RANKED, "document 1000000 of query 'q' has places 0 and 1 of its list"),
+    "labels without documents": ({"q": [1, 0, 1]}, RANKED, "document 1 of query q is in .* of both without queries"),
+    "many whole numbers": ({"q": MANY}, RANKED, "document 1000000 of query q is in places 0 and 1 of its list"),
     "scores": (RELEVANT, {"q1": [0.5, 0.1]}, r"where 0.5 is no id. Give {document: score}"),
     "labels": ({"q1": [True]}, RANKED, "where True is no id. Give {document: label}"),
     "pairs": (RELEVANT, {"q1": [("d1", 0.5)]}, r"where \('d1', 0.5\) is no id. .* give dict\(pairs\)"),
     "hits": (RELEVANT, {"q1": [{"corpus_id": "d1", "score": 1}]}, r"is no id. .* give {hit\[ID\]: hit\[SCORE\]"),
     "None": (RELEVANT, {"q1": ["d1", None]}, "where None is no id. Give texts"),
-    "mixed ids": (RELEVANT, {"q1": ["d1", 3]}, "all texts or all whole numbers, but query 'q1' has 3"),
+    "mixed ids": (RELEVANT, {"q1": ["d1", 3]}, "all texts or all whole numbers, but one is 3. Use one type"),
     "mixed queries": (RELEVANT, {"q1": ["d1"], 2: ["d1"]}, "ids of queries in the run must be all texts or all"),
     "a repeated id in a run": (RELEVANT, {"q1": ["d1", "d2", "d1"]},
-        "the run: a document must stand once in a query, but document 'd1' of "
-        "query 'q1' has places 0 and 2 of its list. Keep one"),
-    "a repeated id in the truth": ({"q1": ["a"], "q2": ["a", "a"]}, RANKED, "the qrels: .* of query 'q2' .* 0 and 1"),
+        "the run: a document must stand once in a query, but document d1 of "
+        "query q1 is in places 0 and 2 of its list. Keep one"),
+    "a repeated id in the truth": ({"q1": ["a"], "q2": ["a", "a"]}, RANKED, "the qrels: .* of query q2 .* 0 and 1"),
     "a set as a run": (RELEVANT, {"q1": {"d1"}}, "those of query 'q1' are a set, which has no order. Give a list"),
     "lists and dicts": (RELEVANT, {"q1": ["a"], "q2": {"a": 1}}, r"'q1' maps to \['a'\] and 'q2' to {'a': 1}. Use"),
     "dicts and lists": (RELEVANT, {"q1": {"a": 1}, "q2": ["a"]}, r"must map queries to dicts, but 'q2' maps to \['a'"),

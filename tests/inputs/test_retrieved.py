@@ -74,7 +74,7 @@ def test_documents_without_ids_are_refused():
         fn.evaluate(TRUTH, run, "rr")
     with pytest.raises(fn.InvalidInputError, match="must map each query to a list of documents, but 'q2' maps to 3"):
         fn.evaluate(TRUTH, {"q1": [TextNode("d1")], "q2": 3}, "rr")
-    with pytest.raises(fn.InvalidInputError, match="document 'd1' of query 'q1' has places 0 and 1"):
+    with pytest.raises(fn.InvalidInputError, match="document d1 of query q1 is in places 0 and 1 of its list"):
         fn.evaluate(TRUTH, {"q1": [TextNode("d1"), TextNode("d1")]}, "rr")
 
 
