@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.columns import refuse_unknown
 from fastndcg.inputs.dispatch import find_form, read_run_form
 from fastndcg.inputs.formats import is_path_list, name_runs
+from fastndcg.inputs.frames import refuse_unknown
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import Recommendations, read_unpadded_items
 from fastndcg.inputs.messages import Options, Source

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, NoReturn, cast
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, Option, shorten
-from fastndcg.inputs.columns import ColumnNames
-from fastndcg.inputs.frames import Frame, is_frame
+from fastndcg.inputs.frames import ColumnNames, Frame, is_frame
 from fastndcg.inputs.ids import Groups, IdColumn
 from fastndcg.inputs.join import refuse_nan_scores, tie_keys
 from fastndcg.inputs.messages import are_columns

@@ -15,9 +15,9 @@ import numpy as np
 from fastndcg.choices import Format
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth, convert_ranks, make_layout
-from fastndcg.inputs.columns import SWAPPED, ColumnNames
 from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.files import File, FilePath, check_path, is_address, spell_path
+from fastndcg.inputs.frames import SWAPPED, ColumnNames
 from fastndcg.inputs.ids import split_at_blanks
 from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.records import read_json

@@ -8,8 +8,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import read_ragged
-from fastndcg.inputs.columns import ColumnNames
-from fastndcg.inputs.frames import is_frame
+from fastndcg.inputs.frames import ColumnNames, is_frame
 from fastndcg.inputs.ids import IdColumn, join_segments, split_spans
 from fastndcg.inputs.interactions import (
     Interactions,

@@ -25,8 +25,7 @@ from fastndcg.errors import (
     suggest_name,
 )
 from fastndcg.inputs.arrays import find_list, refuse_cuts
-from fastndcg.inputs.columns import ColumnNames, find_usual_roles, name_columns
-from fastndcg.inputs.frames import list_column_names
+from fastndcg.inputs.frames import ColumnNames, find_usual_roles, list_column_names, name_columns
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import CHOICES
 from fastndcg.rankings.rankings import Rankings
@@ -109,12 +108,7 @@ def _is_nested(value: Any) -> bool:
 def are_columns(rows: Mapping[Any, Any]) -> bool:
     """Return True if keys are usual names of two columns or more."""
     names = [name for name in list(rows) if isinstance(name, str)] if len(rows) <= MOST_COLUMNS else []
-    return len(names) > 1 and _count_usual(names) > 1
-
-
-def _count_usual(names: list[str]) -> int:
-    """Return the number of roles for which there is a usual name."""
-    return len(set(find_usual_roles(names).values()))
+    return len(names) > 1 and len(set(find_usual_roles(names).values())) > 1
 
 
 def refuse_records(values: Any, name: str, number: str) -> None:

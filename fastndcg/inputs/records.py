@@ -19,10 +19,9 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import Ragged
-from fastndcg.inputs.columns import ColumnNames, find_roles, find_usual_roles
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.files import LINE, File
-from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.frames import ColumnNames, Frame, find_roles, find_usual_roles
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.streams import FileRequest

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.dicts import snapshot
 from fastndcg.inputs.files import File, spell_path
-from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.frames import ColumnNames, Frame
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, group, make_comparable
 from fastndcg.inputs.join import find_ids
 from fastndcg.inputs.messages import are_columns

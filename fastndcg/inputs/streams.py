@@ -23,9 +23,8 @@ import numpy as np
 
 from fastndcg.errors import Column, InvalidInputError, MissingPackageError, Option, shorten
 from fastndcg.inputs.arrays import convert_ranks
-from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.diversity import DiversityQrels
-from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.frames import ColumnNames, Frame
 from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, group, split_spans
 from fastndcg.inputs.join import tie_keys
 from fastndcg.inputs.messages import Options, Source

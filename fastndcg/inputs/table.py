@@ -14,7 +14,6 @@ from fastndcg.choices import WrittenFormat
 from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Option, Row, shorten
 from fastndcg.exports import Exportable, FilePath, PrintedTable
 from fastndcg.inputs.arrays import convert_ranks
-from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.dicts import (
     READ_AS_IDS,
     count_offsets,
@@ -26,7 +25,7 @@ from fastndcg.inputs.dicts import (
     read_items,
     snapshot,
 )
-from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.frames import ColumnNames, Frame
 from fastndcg.inputs.ids import SPAN, Groups, IdColumn, group, join_segments, make_comparable, run_on_spans
 from fastndcg.inputs.messages import Options, Source, row_problem
 from fastndcg.inputs.writers import (

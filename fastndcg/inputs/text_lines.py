@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, Words, join_names, shorten
-from fastndcg.inputs.columns import ColumnNames, find_usual_roles
 from fastndcg.inputs.files import Block, Blocks, File
-from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.frames import ColumnNames, Frame, find_usual_roles
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, group_runs
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.streams import FileRequest
