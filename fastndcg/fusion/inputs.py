@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.dispatch import find_form, read_run_form
+from fastndcg.inputs.dispatch import find_form, read_form, read_run_form
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.frames import refuse_unknown
 from fastndcg.inputs.ids import IdColumn
@@ -53,8 +53,7 @@ def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
 
 def read_judgments(judgments: Any, options: Options, argument: str) -> Qrels:
     """Read judgments with ids."""
-    form = find_form(judgments, "truth")
-    qrels = None if form is None else form.read(judgments, options)
+    qrels = read_form(judgments, "truth", options)
     if not isinstance(qrels, Qrels):
         raise InvalidTypeError(
             f"`{argument}` must be judgments with ids, such as {{query: {{document: label}}}}, not "

@@ -52,11 +52,6 @@ def plain_rows(rows: dict[Any, Row], name: str) -> dict[Any, dict[Any, Any]]:
     return {query: row if type(row) is dict else snapshot(row, f"{name}[{query!r:.80}]") for query, row in rows.items()}
 
 
-def read_addresses(rows: Collection[Row]) -> Array:
-    """Return the addresses of dicts. The caller keeps the dicts alive."""
-    return read_only(np.fromiter(map(id, rows), "i8", len(rows)))
-
-
 def count_offsets(rows: Collection[Row]) -> Array:
     """Return offsets for the items of all dicts, one dict after the other."""
     return read_only(np.concatenate([[0], np.cumsum(np.fromiter(map(len, rows), "i8", len(rows)))]))
@@ -68,13 +63,14 @@ def read_items(rows: Collection[Row], offsets: Array) -> tuple[Array, IdColumn] 
         return None
     kernels = load_kernels("inputs.dicts")
 
+    addresses = read_only(np.fromiter(map(id, rows), "i8", len(rows)))
     n_items = int(offsets[-1])
     values = np.empty(n_items)
     ends = np.empty(n_items, "i8")
     data = np.empty(BYTES_PER_ID * n_items, "u1")
     summary = np.empty(2)
     while True:  # the second turn has a buffer that is large enough, unless another thread adds longer ids
-        n_bytes = kernels.read_items(read_addresses(rows), KINDS, offsets, (values, ends, data, summary))
+        n_bytes = kernels.read_items(addresses, KINDS, offsets, (values, ends, data, summary))
         if summary[kernels.N_OPEN]:
             return None
         if n_bytes <= len(data):

@@ -60,15 +60,16 @@ from fastndcg.rankings.rankings import Rankings, check_pool
 from fastndcg.rankings.validation import Array, as_offsets, as_scores, count_before
 
 Kind = Literal["truth", "run"]
+Reader: TypeAlias = Callable[[Any, Options], Any]
 
 
 class InputForm(NamedTuple):
-    """A form of the truth, or of a run with ids."""
+    """A form of the truth, of a run with ids, or of both, which differ in their readers."""
 
-    kind: Kind
     name: str  # as error messages list it
     matches: Callable[[Any], bool]
-    read: Callable[[Any, Options], Any]
+    truth: Reader | None = None
+    run: Reader | None = None
     types: tuple[type, ...] = ()  # the built-in types that may have the form: others of them skip its function
 
 
@@ -109,10 +110,6 @@ def _read_pivot(kind: type[Qrels | Run], frame: Any, options: Options) -> Any:
     source = Source(f"the {kind.what}")
     refuse_repeated(queries, source)
     return kind.of(Rows.in_order(queries.take(filled), offsets, documents, values[rows, places]), source)
-
-
-def _refuse_run(*_: Any) -> Any:
-    raise InvalidTypeError("`truth` must not be a Run. Pass the judgments first, then the run")
 
 
 def _read_golden_set(truth: Any, options: Options) -> Qrels:
@@ -215,60 +212,59 @@ def _read_recommended_items(run: Any, options: Options) -> Run:
 # The order counts. Arrays, and what is prepared, come first, as they are the most frequent. A pivot is a frame without
 # usual names. Dicts of columns and of ids are dicts, lists of ids and records are lists: what is special comes first.
 FORMS = (
-    InputForm("truth", "", is_number_list, _read_labels, (list,)),
-    InputForm("truth", "an array of labels", lambda value: isinstance(value, np.ndarray) and value.dtype.names is None,
+    InputForm("", is_number_list, _read_labels, types=(list,)),
+    InputForm("an array of labels", lambda value: isinstance(value, np.ndarray) and value.dtype.names is None,
               _read_labels),
-    InputForm("truth", "Rankings, Qrels or Interactions",
-              lambda value: isinstance(value, Rankings | Qrels | Interactions), _read_prepared),
-    InputForm("truth", "a scipy.sparse matrix", lambda value: hasattr(value, "tocsr"),
+    InputForm("Rankings, Qrels or Interactions", lambda value: isinstance(value, Rankings | Qrels | Interactions),
+              _read_prepared),
+    InputForm("a Run", lambda value: isinstance(value, Run), run=lambda run, _: run),
+    InputForm("a scipy.sparse matrix", lambda value: hasattr(value, "tocsr"),
               lambda truth, options: Interactions.of_matrix(truth, options.threads)),
-    InputForm("truth", "the path of a file", is_path, lambda path, options: read_path(
-        path, FileRequest(Qrels, options.name_columns("truth"), options, is_truth=True)), (str,)),
-    InputForm("truth", "", is_pivot, lambda truth, options: _read_pivot(Qrels, truth, options)),
-    InputForm("truth", "a data frame", is_frame, _read_truth_frame),
-    InputForm("truth", "a dict of columns", _is_column_dict, _read_truth_frame, (dict,)),
-    InputForm("truth", "a dict of dicts, of relevant ids or of groups of ids", is_mapping,
-              lambda truth, _: read_dict(Qrels, truth), (dict,)),
-    InputForm("truth", "LensKit's lists of items", is_item_collection,
-              lambda truth, options: _read_truth_frame(_make_item_frame(truth, "truth", ("score", "rank")), options)),
-    InputForm("truth", "a list of lists of ids", is_id_rows,
-              lambda truth, _: Qrels.of_id_lists(dict(enumerate(truth))), (list, tuple)),
-    InputForm("truth", "a golden set of TruLens", is_golden_set, _read_golden_set, (list,)),
-    InputForm("truth", "a list or iterator of records", is_records, _read_truth_records, (list, tuple)),
-    InputForm("truth", "", lambda value: isinstance(value, Run), _refuse_run),
-    InputForm("truth", "a list of labels or a ragged column", _is_array_like, _read_array_like, (list, tuple)),
-    InputForm("run", "a Run", lambda value: isinstance(value, Run), lambda run, _: run),
-    InputForm("run", "the path of a file", is_path, lambda path, options: read_path(
-        path, FileRequest(choose_run(options), options.name_columns("predictions"), options)), (str,)),
-    InputForm("run", "", is_pivot, lambda run, options: _read_pivot(choose_run(options), run, options)),
-    InputForm("run", "a data frame", is_frame, _read_run_frame),
-    InputForm("run", "a dict of columns", _is_column_dict, _read_run_frame, (dict,)),
-    InputForm("run", "a dict of retrieved documents", holds_retrieved,
-              lambda run, options: choose_run(options).of_id_lists(read_retrieved(run)), (dict,)),
-    InputForm("run", "a dict of dicts or of ranked ids", is_mapping,
+    InputForm("the path of a file", is_path,
+              lambda path, options: read_path(path, FileRequest(Qrels, options.name_columns("truth"), options, True)),
+              lambda path, options: read_path(
+                  path, FileRequest(choose_run(options), options.name_columns("predictions"), options)), (str,)),
+    InputForm("", is_pivot, lambda truth, options: _read_pivot(Qrels, truth, options),
+              lambda run, options: _read_pivot(choose_run(options), run, options)),
+    InputForm("a data frame", is_frame, _read_truth_frame, _read_run_frame),
+    InputForm("a dict of columns", _is_column_dict, _read_truth_frame, _read_run_frame, (dict,)),
+    InputForm("a dict of retrieved documents", holds_retrieved,
+              run=lambda run, options: choose_run(options).of_id_lists(read_retrieved(run)), types=(dict,)),
+    InputForm("a dict of dicts, of ids or of groups of ids", is_mapping, lambda truth, _: read_dict(Qrels, truth),
               lambda run, options: choose_run(options).from_dict(run), (dict,)),
-    InputForm("run", "LensKit's lists of items", is_item_collection, _read_recommended_items),
-    InputForm("run", "a list of lists of ids", is_id_rows,
+    InputForm("LensKit's lists of items", is_item_collection,
+              lambda truth, options: _read_truth_frame(_make_item_frame(truth, "truth", ("score", "rank")), options),
+              _read_recommended_items),
+    InputForm("a list of lists of ids", is_id_rows, lambda truth, _: Qrels.of_id_lists(dict(enumerate(truth))),
               lambda run, options: choose_run(options).of_id_lists(dict(enumerate(run))), (list, tuple)),
-    InputForm("run", "a list or iterator of records", is_records, _read_run_records, (list, tuple)),
+    InputForm("a golden set of TruLens", is_golden_set, _read_golden_set, types=(list,)),
+    InputForm("a list or iterator of records", is_records, _read_truth_records, _read_run_records, (list, tuple)),
+    InputForm("a list of labels or a ragged column", _is_array_like, _read_array_like, types=(list, tuple)),
 )  # fmt: skip
-FORMS_BY_KIND = {kind: tuple(form for form in FORMS if form.kind == kind) for kind in ("truth", "run")}
 BUILT_IN = {list, tuple, dict, str}
 
 
 def find_form(value: Any, kind: Kind) -> InputForm | None:
-    """Return the first form of a kind that recognises a value, or None."""
+    """Return the first form that recognises a value and has a reader of a kind, or None."""
     own_type = type(value)
     is_built_in = own_type in BUILT_IN
-    for form in FORMS_BY_KIND[kind]:
-        if (not is_built_in or own_type in form.types) and form.matches(value):
+    for form in FORMS:
+        if (form.truth if kind == "truth" else form.run) is None or (is_built_in and own_type not in form.types):
+            continue
+        if form.matches(value):
             return form
     return None
 
 
+def read_form(value: Any, kind: Kind, options: Options) -> Any:
+    """Read a value of any form of a kind, and return None for a value of no form."""
+    form = find_form(value, kind)
+    return None if form is None else getattr(form, kind)(value, options)
+
+
 def refuse_unknown_form(value: Any, name: str, kind: Kind) -> NoReturn:
     """Raise InvalidTypeError for a value of no form, with a list of the known forms."""
-    *names, last = (form.name for form in FORMS_BY_KIND[kind] if form.name)
+    *names, last = (form.name for form in FORMS if form.name and getattr(form, kind) is not None)
     raise InvalidTypeError(
         f"`{name}` must be {', '.join(names)} or {last}, but is of type {type(value).__name__}. Convert it to one of "
         "these"
@@ -277,14 +273,13 @@ def refuse_unknown_form(value: Any, name: str, kind: Kind) -> NoReturn:
 
 def read_run_form(predictions: Any, name: str, options: Options) -> Run:
     """Read a run in any of its forms. Error messages call it `name`."""
-    form = find_form(predictions, "run")
-    if form is None:
+    run = read_form(predictions, "run", options)
+    if run is None:
         refuse_several(predictions, name)
         refuse_records(predictions, name, "score")
         refuse_convertible(predictions, name)
         refuse_unknown_form(predictions, name, "run")
-    run: Run = form.read(predictions, options)
-    return run
+    return cast(Run, run)
 
 
 class KnownPredictions(NamedTuple):
@@ -309,10 +304,12 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
             f"`truth` must be what users like, or judgments, but is {type(truth).__name__}, which are predictions. "
             "Give the truth first, and predictions second"
         )
+    if isinstance(truth, Run):
+        raise InvalidTypeError("`truth` must not be a Run. Pass the judgments first, then the run")
     form = find_form(truth, "truth")
-    if form is None:
+    if form is None or form.truth is None:
         refuse_unknown_form(truth, "truth", "truth")
-    prepared: TruthInput = form.read(truth, options)
+    prepared: TruthInput = form.truth(truth, options)
     if not isinstance(prepared, Interactions | Qrels):
         remedy = "Give the truth as a sparse matrix, such as scipy.sparse.csr_array(labels)"
         options.check_no_selection(f"`truth` is {form.name}", remedy)
@@ -622,8 +619,7 @@ def _read_selected(value: Any, name: str, threads: int | None) -> ItemLists | Qr
     try:
         items: Any = read_item_arrays(value, name, threads)
         if items is None:
-            form = find_form(value, "truth")
-            items = None if form is None else form.read(value, Options(threads=threads))
+            items = read_form(value, "truth", Options(threads=threads))
         if isinstance(items, Interactions):
             items = as_lists(items, threads)
     except FastndcgError as error:

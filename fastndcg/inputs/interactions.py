@@ -12,6 +12,7 @@ from fastndcg.choices import DuplicateChoice, DuplicateRanks
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.duplicates import Duplicates, make_duplicates
+from fastndcg.inputs.frames import find_usual_roles
 from fastndcg.inputs.ids import run_on_spans, split_spans
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.compact import KnownHits, RankedLists

@@ -356,10 +356,6 @@ def _refuse_disjoint(qrels: Table, run: Run, sides: tuple[str, str]) -> None:
 def _suggest_remedy(qrels: Table, run: Table) -> str:
     """Return a remedy for tables without a common query."""
     if qrels.queries.are_texts and run.queries.are_texts:
-        stripped = [{text.strip() for text in table.queries.names().tolist()} for table in (qrels, run)]
-        n_common = len(stripped[0] & stripped[1])
-        if n_common:
-            return f"Without blanks around them {n_common} would be the same: strip the ids"
         alike = find_alike(*(table.queries.names().tolist()[:SAMPLE] for table in (qrels, run)))
         if alike is not None:
             return f"{shorten(alike[0])} and {shorten(alike[1])} differ by {alike[2]}: write ids alike"

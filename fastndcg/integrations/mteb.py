@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, shorten
-from fastndcg.inputs.dispatch import find_form, read_run_form, refuse_unknown_form
+from fastndcg.inputs.dispatch import read_form, read_run_form, refuse_unknown_form
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.rankings.validation import Array, check_whole_number
@@ -173,8 +173,7 @@ def hole(qrels: Any, run: Any, k: int) -> dict[Any, float]:
     """
     k = check_whole_number(k, "k", 1)
     table = read_run_form(run, "run", Options())
-    form = find_form(qrels, "truth")
-    judgments = None if form is None else form.read(qrels, Options())
+    judgments = read_form(qrels, "truth", Options())
     if not isinstance(judgments, Qrels):
         refuse_unknown_form(qrels, "qrels", "truth")
     annotated = set(judgments.documents.names().tolist())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.inputs import columns as names_of_columns
+from fastndcg.inputs import frames as names_of_columns
 
 pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")

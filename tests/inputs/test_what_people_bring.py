@@ -278,6 +278,6 @@ def test_ids_that_nearly_agree_are_said():
             f"no document of the run is judged: the qrels have {theirs!r}, the run has {own!r}. They differ by {what}: "
             "write ids alike",
         )
-        refused(f"differ by {what}|Without blanks", {theirs: {"d": 1}}, {own: {"d": 1.0}})
+        refused(f"differ by {what}", {theirs: {"d": 1}}, {own: {"d": 1.0}})
     assert fn.evaluate({"q": {"d7": 1, "other": 1}}, {"q": {"d7": 2.0}}, "rr").notes == ()
     refused("whole numbers in the run, such as 7. As texts, 1 would be the same", {"q": {"7": 1}}, {"q": {7: 1.0}})

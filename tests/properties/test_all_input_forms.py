@@ -159,9 +159,8 @@ def test_lists_and_dicts_skip_forms_of_objects(monkeypatch):
     def fail(value):
         raise AssertionError(f"{value} was searched")
 
-    for kind, records in dispatch.FORMS_BY_KIND.items():
-        replaced = tuple(record if record.types else record._replace(matches=fail) for record in records)
-        monkeypatch.setitem(dispatch.FORMS_BY_KIND, kind, replaced)
+    replaced = tuple(record if record.types else record._replace(matches=fail) for record in dispatch.FORMS)
+    monkeypatch.setattr(dispatch, "FORMS", replaced)
     assert fn.evaluate([[1, 0]], [[0.1, 0.2]], "rr").mean() == {"RR": 0.5}
     assert fn.evaluate({"q": {"a"}}, {"q": ["b", "a"]}, "rr").mean() == {"RR": 0.5}
     with pytest.raises(AssertionError, match="was searched"):
@@ -171,8 +170,8 @@ def test_lists_and_dicts_skip_forms_of_objects(monkeypatch):
 def test_a_new_form_is_one_record(monkeypatch):
     from fastndcg.inputs import dispatch
 
-    read = dispatch.InputForm("truth", "a Ranked", lambda value: isinstance(value, Ranked), lambda *_: RANKINGS)
-    monkeypatch.setitem(dispatch.FORMS_BY_KIND, "truth", (*dispatch.FORMS_BY_KIND["truth"], read))
+    form = dispatch.InputForm("a Ranked", lambda value: isinstance(value, Ranked), lambda *_: RANKINGS)
+    monkeypatch.setattr(dispatch, "FORMS", (*dispatch.FORMS, form))
     assert fn.evaluate(Ranked(), metrics="rr").mean() == {"RR": 0.5}
     with pytest.raises(fn.InvalidTypeError, match="or a Ranked, but is of type int"):
         fn.evaluate(3, metrics="rr")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.inputs.dispatch import FORMS_BY_KIND
+from fastndcg.inputs.dispatch import FORMS
 
 LABELS, SCORES, OFFSETS = [1, 0, 2], [0.3, 0.2, 0.1], [0, 3]
 CUT = "queries must be cut by exactly one of `offsets`, `groups`, `query_ids` or a second dimension, but there "
@@ -161,7 +161,7 @@ def test_long_doubles_that_float64_lacks(name):
     refused(fn.InvalidInputError, message, lambda: fn.Rankings(**(arrays | {name: values})))
 
 
-NAMES = [form.name for form in FORMS_BY_KIND["truth"] if form.name]
+NAMES = [form.name for form in FORMS if form.name and form.truth is not None]
 KNOWN_FORMS = f"`truth` must be {', '.join(NAMES[:-1])} or {NAMES[-1]}, but is of type "
 SHAPES = [
     (LABELS, [0.1, 0.2], "`scores` must have the shape of `labels`, (3,), but has (2,)"),
