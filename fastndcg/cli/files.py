@@ -110,13 +110,11 @@ def list_files(runs: Sequence[str]) -> list[str]:
 
 def read_judgments(path: str, arguments: argparse.Namespace) -> Qrels:
     """Read the judgments."""
-    from fastndcg.inputs.formats import read_file, read_qrels
+    from fastndcg.inputs.formats import read_file
     from fastndcg.inputs.table import Qrels
 
-    columns, threads = arguments.columns.truth, getattr(arguments, "threads", None)
-    if arguments.qrels_format is None:
-        return read_file(Qrels, path, columns, threads)
-    return read_qrels(path, format=arguments.qrels_format, columns=columns, threads=threads)
+    format, threads = arguments.qrels_format, getattr(arguments, "threads", None)
+    return read_file(Qrels, path, format, arguments.columns.truth, threads, is_strict=format is not None)
 
 
 def read_run(path: str, arguments: argparse.Namespace) -> Run:
@@ -127,9 +125,10 @@ def read_run(path: str, arguments: argparse.Namespace) -> Run:
 
     options = Options(columns=arguments.columns.predictions, threads=getattr(arguments, "threads", None),
                       duplicates=read_duplicates(arguments))  # fmt: skip
-    if arguments.run_format is None:
-        return formats.read_file(choose_run(options), path, options.columns, options.threads)
-    return formats.read_as(choose_run(options), path, arguments.run_format, options.columns, options.threads)
+    format = arguments.run_format
+    return formats.read_file(
+        choose_run(options), path, format, options.columns, options.threads, is_strict=format is not None
+    )
 
 
 def read_duplicates(arguments: argparse.Namespace) -> Duplicates | None:

@@ -108,7 +108,7 @@ def read_qrels(
     ...     fn.read_qrels(path)
     Qrels of 1 queries, 2 documents
     """
-    return read_as(Qrels, path, format, columns, threads)
+    return read_file(Qrels, path, format, columns, threads)
 
 
 def read_run(
@@ -161,7 +161,7 @@ def read_run(
     ...     fn.read_run(path)
     Run of 1 queries, 2 documents
     """
-    return read_as(Run, path, format, columns, threads)
+    return read_file(Run, path, format, columns, threads)
 
 
 def read_run_tag(path: FilePath) -> str | None:
@@ -227,25 +227,23 @@ def look_for_scores(path: FilePath, columns: Any) -> Content:
     return Content(not isinstance(truth, Qrels), isinstance(truth, StreamedTables), True)
 
 
-def read_file(kind: type[Kind], path: FilePath, columns: Any, threads: int | None) -> Kind:
-    """Read judgments or a run of any format."""
-    return cast(Kind, read_path(path, _make_request(kind, columns, threads)))
-
-
 def _make_request(kind: type[Table], columns: Any, threads: int | None) -> FileRequest:
     return FileRequest(kind, ColumnNames.of(columns, kind.side), Options(threads=threads))
 
 
-def read_as(kind: type[Kind], path: FilePath, format: str | None, columns: Any, threads: int | None) -> Kind:
-    """Read judgments or a run of a format. Raise for `columns` that it does not have."""
+def read_file(
+    kind: type[Kind], path: FilePath, format: str | None, columns: Any, threads: int | None, *, is_strict: bool = True
+) -> Kind:
+    """Read judgments or a run of a format. Raise for `columns` if it has none, unless another file may need them."""
     if format is not None and (not isinstance(format, str) or format not in FORMATS_BY_NAME):
         hint = suggest_name(format, FORMATS_BY_NAME) or f" There are {', '.join(FORMATS_BY_NAME)}."
         raise InvalidInputError(f"`format` {shorten(format)} is not known.{hint}")
     request = _make_request(kind, columns, threads)
     with File(path) as file:
         form = find_format(file, request) if format is None else FORMATS_BY_NAME[format]
-        table = form.read(file, request) if form.has_columns or not columns else None
-    if table is None or (columns and not table.source.columns):
+        is_unnamed = bool(columns) and is_strict and not form.has_columns
+        table = None if is_unnamed else form.read(file, request)
+    if table is None or (columns and is_strict and not table.source.columns):
         raise InvalidInputError(
             f"`columns` can only be used for CSV, Parquet and Arrow files, and for records in JSON, but {file.name} "
             f"is read as {form.name}. Leave it out"

@@ -362,16 +362,8 @@ class Frame:
     @functools.cached_property
     def _table(self) -> Any:
         """The columns with a role, read at once: the rows of some sources come only once."""
-        return self._read(self.list_chosen())
-
-    def list_chosen(self) -> list[str]:
-        """Return the names of all columns with a role."""
-        names: dict[str, None] = {}
-        for role in self._list_roles():
-            found = self.candidates[role]
-            if len(found) == 1 and self._names.count(found[0]) == 1:
-                names[found[0]] = None
-        return list(names)
+        found = [names for names in map(self.candidates.__getitem__, self._list_roles()) if len(names) == 1]
+        return self._read(list(dict.fromkeys(name for (name,) in found if self._names.count(name) == 1)))
 
     @property
     def is_streamable(self) -> bool:
@@ -397,7 +389,7 @@ class Frame:
 
     def has(self, role: str) -> bool:
         """Return True if there is a column of a role. Raise if the user named one that is absent."""
-        return bool(self._choose_name(role) if role in self.given.by_role else self.candidates[role])
+        return bool(self.column_name(role) if role in self.given.by_role else self.candidates[role])
 
     @functools.cached_property
     def has_scores(self) -> bool:
@@ -453,17 +445,13 @@ class Frame:
         there = ["rank" if role == "score" and self.is_ranked else role for role in roles]
         return [self.column_name(role) for role in there if role not in optional or self.has(role)]
 
-    def column_name(self, role: str) -> str:
-        """Return the name of the column of a role."""
-        return self._choose_name(role)
-
     @property
     def has_list_columns(self) -> bool:
         """True if each row is a query with a list of scores, and with lists of labels and documents."""
-        score = self._choose_name("rank" if self.is_ranked else "score")
+        score = self.column_name("rank" if self.is_ranked else "score")
         has_lists = self._has_lists(score)
         for role in ("label", *["document"] * self.has("document")):
-            name = self._choose_name(role)
+            name = self.column_name(role)
             if self._has_lists(name) != has_lists:
                 raise InvalidInputError(
                     f"`{self.name}` must have lists of scores and of {role}s, or neither, but column "
@@ -507,9 +495,9 @@ class Frame:
         for side, role, document in (("truth", "label", relevant[0]), ("predictions", "score", retrieved[0])):
             by_role = {"document": document}
             if self.candidates["query"]:
-                by_role["query"] = self._choose_name("query")
+                by_role["query"] = self.column_name("query")
             if values[role] and values[role][0] not in (relevant[0], retrieved[0]):
-                by_role[role] = self._choose_name(role)
+                by_role[role] = self.column_name(role)
             view = copy.copy(self)
             for cached in ("has_scores", "is_ranked", "is_interactions"):
                 view.__dict__.pop(cached, None)
@@ -554,11 +542,7 @@ class Frame:
     @property
     def has_id_lists(self) -> bool:
         """True if each row is a query with a list of ids."""
-        return len(self.candidates["document"]) == 1 and self.holds_lists("document")
-
-    def holds_lists(self, role: str) -> bool:
-        """Return True if the column of a role has lists."""
-        return self._has_lists(self._choose_name(role))
+        return len(self.candidates["document"]) == 1 and self._has_lists(self.column_name("document"))
 
     def read_lists(self, role: str) -> Ragged:
         """Read a column of lists of numbers."""
@@ -620,7 +604,7 @@ class Frame:
         numbers: Array = column.to_numpy()
         return numbers
 
-    def _choose_name(self, role: str) -> str:
+    def column_name(self, role: str) -> str:
         """Return the name of the only column of a role. Raise if there is not exactly one."""
         names = self._names
         candidates = self.candidates[role]
@@ -647,7 +631,7 @@ class Frame:
 
     def _checked_column(self, role: str) -> tuple[str, Any]:
         """Return the name and the content of the column of a role, after checking its buffers."""
-        name = self._choose_name(role)
+        name = self.column_name(role)
         column = self._table.column(name)
         what = f"column {name!r} of `{self.name}`"
         if len(column) != len(self):

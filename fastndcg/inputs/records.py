@@ -138,12 +138,12 @@ class Records(Frame):
 
     def read_lists(self, role: str) -> Ragged:
         """Read a field of lists of numbers."""
-        values, offsets = self._chain(self._choose_name(role))
+        values, offsets = self._chain(self.column_name(role))
         return Ragged(self._convert_numbers(role, values), offsets)
 
     def read_id_lists(self, role: str) -> tuple[IdColumn, Array]:
         """Read the ids in a field of lists, and the offsets of the lists."""
-        name = self._choose_name(role)
+        name = self.column_name(role)
         values, offsets = self._chain(name)
         if all(isinstance(value, float) and value.is_integer() for value in values):
             values = list(map(int, values))
@@ -160,7 +160,7 @@ class Records(Frame):
 
     def read_ids(self, role: str) -> IdColumn:
         """Read a field of ids."""
-        name = self._choose_name(role)
+        name = self.column_name(role)
         values = self._get(name)
         kinds = dict.fromkeys(map(type, values))
         has_texts = issubclass(next(iter(kinds)), str)
@@ -175,7 +175,7 @@ class Records(Frame):
         """Read a field of numbers. Records of queries and documents only have the label 1."""
         if role == "label" and self.is_interactions:
             return np.ones(len(self), "i1")
-        name = self._choose_name(role)
+        name = self.column_name(role)
         return self._convert_numbers(name, self._get(name))
 
     def _convert_numbers(self, name: str, values: list[Any]) -> Array:

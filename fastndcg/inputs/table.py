@@ -455,7 +455,11 @@ class Table(ReadOnly, Exportable):
         odd = next((kind for kind in dict.fromkeys(map(type, values)) if not issubclass(kind, numbers)), None)
         if odd is not None:
             cls._refuse_value(rows, lambda value: type(value) is odd, "; Use int or float")
-        if _exceeds_numpy(values):
+        try:
+            is_beyond = np.asarray(values).dtype == object
+        except OverflowError:
+            is_beyond = True
+        if is_beyond:
             beyond = f" that fit int64 or float64; Use float(), or rescale the {cls.value_name}s"
             cls._refuse_value(rows, lambda value: isinstance(value, int) and not -(2**63) <= value < 2**63, beyond)
         documents = IdColumn.of(chain.from_iterable(rows.values()), f"ids of documents in the {cls.what}")
@@ -517,14 +521,6 @@ def _unpack(value: Any) -> Any:
     """Return the number in an array of one element, and other values as they are."""
     shape = getattr(value, "shape", None)
     return value.item() if shape is not None and hasattr(value, "item") and math.prod(shape) == 1 else value
-
-
-def _exceeds_numpy(values: list[Any]) -> bool:
-    """Return True if some numbers are too large for NumPy."""
-    try:
-        return np.asarray(values).dtype == object
-    except OverflowError:
-        return True
 
 
 class Qrels(Table):
