@@ -11,11 +11,11 @@ import numpy as np
 from fastndcg.compat.common import WITHOUT_KEYS, JudgedRun, evaluate_judged
 from fastndcg.compat.ranx.data import MismatchError, Qrels, Run, StructureError, Table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, shorten, suggest_name
-from fastndcg.inputs.dicts import IdLists
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.join import make_rankings
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.table import Qrels as QrelsTable
+from fastndcg.inputs.table import Rows
 from fastndcg.inputs.table import Run as RunTable
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import conventions
@@ -296,16 +296,17 @@ def rank(truth: Pairs, ranked: Pairs) -> Rankings:
     _refuse(is_wrong, np.arange(len(is_wrong)), truth, rule, "Correct the label.")
     labels = np.where((truth.numbers > 0) & (truth.numbers < 1), 0, truth.numbers)  # ranx: relevant from 1 on
     queries = np.arange(len(truth.offsets) - 1)
-    qrels_lists, run_lists = (
-        IdLists(IdColumn.from_limbs(queries), pairs.offsets, IdColumn.from_limbs(ids))
-        for pairs, ids in zip((truth, ranked), _number_documents(truth, ranked), strict=True)
+    scores = -np.arange(len(ranked.ids), dtype="f8")
+    judged_rows, ranked_rows = (
+        Rows.in_order(IdColumn.from_limbs(queries), pairs.offsets, IdColumn.from_limbs(ids), values)
+        for pairs, ids, values in zip((truth, ranked), _number_documents(truth, ranked), (labels, scores), strict=True)
     )
-    qrels = QrelsTable.of_lists(qrels_lists, labels, Source("the qrels"))
+    qrels = QrelsTable.of_distinct(judged_rows, Source("the qrels"))
     if qrels.has_repeats():
         first, second = _find_repeats(qrels, truth)
         is_contrary = labels[first] != labels[second]
         _refuse(is_contrary, second, truth, "`qrels` must have one label for each document of a query", ONE_ROW)
-    run = RunTable.of_lists(run_lists, -np.arange(len(ranked.ids), dtype="f8"), Source("the run"))
+    run = RunTable.of_distinct(ranked_rows, Source("the run"))
     rankings, _ = make_rankings(qrels, run, np.stack([queries, queries], axis=1), WITHOUT_KEYS, None)
     if run.has_repeats():
         first, second = _find_repeats(run, ranked)
