@@ -7,7 +7,7 @@ Each tool is recorded where it is installed, with the version that is found. Oth
 
 `PYTHONPATH` may name the unpacked wheel of an older version. `python scripts/record_retrieval_tools.py engines` records
 what the unit tests of Elasticsearch, OpenSearch and rcp-ndcg expect. These numbers were copied by hand, with the place.
-`reports TOOL` records the cases of public reports, for `tests/peers/test_retrieval_reports.py`.
+`reports TOOL` records the cases of public reports, for `tests/peers/test_recorded_values.py`.
 """
 
 import asyncio

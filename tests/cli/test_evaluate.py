@@ -1,4 +1,4 @@
-"""Output formats, errors and exit codes of the command line."""
+"""Output formats, errors and exit codes of the commands that evaluate, compare rankings and list."""
 
 import csv
 import io
@@ -12,6 +12,7 @@ import pytest
 
 import fastndcg as fn
 from fastndcg.cli import COMMANDS
+from fastndcg.metrics.families import CATALOG
 
 
 class TestEvaluate:
@@ -325,3 +326,113 @@ def test_format_json_output_and_columns_are_alike_in_every_command(run):
         assert all(f"  {flag}" in out for flag in ("--format", "--json", "-o FILE"))
         assert ("  --columns" in out) == bool(command.inputs)
         assert "json" in command.formats
+
+
+class TestConventions:
+    def test_lists_shows_and_compares(self, run):
+        code, out, _ = run("conventions")
+        lines = {line.split()[0]: line for line in out.splitlines()}
+        assert code == 0
+        assert all(fn.conventions[name].peer in lines[name] for name in fn.conventions)
+        assert run("conventions", "lightgbm")[1] == f"{fn.conventions['lightgbm']!s}\n"
+        _, out, _ = run("conventions", "lightgbm(ties=average)")
+        assert out.startswith("lightgbm(ties=average): LightGBM")
+        _, out, _ = run("conventions", "xgboost", "xgboost_minus")
+        head, row = (line.split() for line in out.splitlines())
+        assert head[:3] == ["field", "xgboost", "xgboost_minus"]
+        assert row[:3] == ["undefined", "1", "0"]
+        assert run("conventions", "sklearn", "sklearn")[1] == "sklearn and sklearn have the same choices\n"
+        _, out, _ = run("conventions", "--format", "json")
+        shown = json.loads(out)
+        assert list(shown) == list(fn.conventions)
+        assert shown["catboost"]["choices"]["ties"] == "worst"
+        assert shown["default"]["peer"] is None
+
+
+class TestMetrics:
+    def test_lists_the_catalogue(self, run):
+        _, out, _ = run("metrics")
+        for name, record in CATALOG.items():
+            line = next(line for line in out.splitlines() if line.split()[0] == name)
+            assert record.title in line
+            assert all(alias in line for alias in record.aliases)
+        every = json.loads(run("metrics", "--format", "json")[1])
+        assert [record["name"] for record in every] == list(CATALOG)
+        assert json.loads(run("metrics", "map", "--format", "json")[1]) == next(r for r in every if r["name"] == "AP")
+
+    @pytest.mark.parametrize("name", ["nDCG", "ndcg", "ndcg_cut_10", "nDCG(gain=exp2)@5"])
+    def test_explains_one(self, name, run):
+        """A name, an alias, trec_eval's name or the text of a metric explains the metric."""
+        _, out, _ = run("metrics", name)
+        assert out.startswith("nDCG: normalised discounted cumulative gain\n")
+        for expected in (
+            "DCG@k / IDCG@k", "gain      linear, exp2", "0 to 1", "where nothing has a gain", "Järvelin",
+            "https://doi.org/10.1145/582415.582418", "ndcg, ndcg_cut_k",
+        ):  # fmt: skip
+            assert expected in out
+
+    @pytest.mark.parametrize("name", list(CATALOG))
+    def test_explains_each(self, name, run):
+        code, out, _ = run("metrics", name)
+        assert code == 0
+        heads = [line[2:].partition("  ")[0] for line in out.splitlines()[1:] if line[2:3].strip()]
+        facts = ["formula", "parameters", "range", "undefined", "ties", "source", "aliases", "trec_eval"]
+        if CATALOG[name].function_name != "evaluate":
+            facts.insert(5, "taken by")
+        assert heads == facts + [peer for peer, _ in CATALOG[name].peers]
+
+
+def test_cli_agreement_prints_table(files, run):
+    result = fn.agreement("good.run", "tied.run", "tau_b, rbo(p=0.5)@2")
+    assert run("agreement", "good.run", "tied.run", "-m", "tau_b,rbo(p=0.5)@2") == (0, f"{result}\n", "")
+    code, out, _ = run("agreement", "good.run", "tied.run", "-m", "rbo(p=0.5)@2", "--per-query")
+    assert code == 0
+    assert [line.split() for line in out.splitlines()[:3]] == [
+        ["query", "RBO(p=0.5)@2"], ["q1", f"{result.values[0, 1]:.4f}"], ["q2", f"{result.values[1, 1]:.4f}"],
+    ]  # fmt: skip
+
+
+def test_json_and_csv(files, run):
+    result = fn.agreement("good.run", "tied.run", "tau_b, rbo")
+    found = json.loads(
+        run("agreement", "good.run", "tied.run", "-m", "tau_b,rbo", "--format", "json", "--per-query")[1]
+    )
+    assert found["mean"] == result.mean()
+    assert found["n_queries"] == 2
+    assert found["n_undefined"] == {"tau_b": 1, "RBO": 0}
+    assert found["per_query"]["q1"] == {"tau_b": None, "RBO": result.values[0, 1]}
+    assert found["notes"] == list(result.notes)
+    lines = run("agreement", "good.run", "tied.run", "-m", "tau_b,rbo", "--format", "csv", "--per-query")[
+        1
+    ].splitlines()
+    assert lines[:2] == ["query,tau_b,RBO", f"q1,nan,{float(result.values[0, 1])!r}"]
+    whole = run("agreement", "good.run", "tied.run", "--format", "csv", "-o", "out.csv")
+    assert whole == (0, "", "out.csv written\n")
+    assert (files / "out.csv").read_text(encoding="utf-8").startswith("tau_b,tau_ap,RBO,queries,tied\n")
+
+
+def test_cli_agreement_errors(files, run):
+    for arguments, message in (
+        (["good.run", "tied.run", "-m", "ndcg"], "Use fastndcg evaluate"),
+        (["good.run"], "arguments are required"),
+        (["good.run", "model.safetensors"], "'model.safetensors' holds vectors. Write their best documents"),
+        (["-", "-"], "standard input can be read once"),
+        (["good.run", "none.run"], "none.run"),
+        (["good.run", "tied.run", "-o", "tied.run"], "must not name an input file"),
+    ):
+        code, out, err = run("agreement", *arguments)
+        assert (code, out) == (2, "")
+        assert message in err
+        assert err.count("\n") == 1
+    code, _, err = run("evaluate", "qrels.txt", "good.run", "-m", "rbo")
+    assert code == 2
+    assert "Use fastndcg agreement" in err
+
+
+def test_documents_that_a_run_has_again(files, run):
+    (files / "twice.run").write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d1 3 1 t\n", encoding="utf-8")
+    (files / "once.run").write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\n", encoding="utf-8")
+    code, _, err = run("agreement", "twice.run", "once.run")
+    assert (code, "--duplicates first" in err) == (2, True), err
+    code, out, _ = run("agreement", "twice.run", "once.run", "-m", "rbo", "--duplicates", "first", "--json")
+    assert (code, json.loads(out)["mean"]) == (0, {"RBO": 1.0})

@@ -1,13 +1,19 @@
-"""The examples of the documentation's pages print what the pages show."""
+"""The examples of the documentation's pages and of the package's docstrings print what they show."""
 
+import doctest
+import importlib
+import importlib.util
+import pkgutil
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
 from page_examples import check_blocks, is_installed, read_blocks, write_files
-from spark_sessions import PYSPARK_WARNINGS
+from spark_sessions import PYSPARK_WARNINGS, skip_without_spark, start_session
 
+import fastndcg as fn
+from fastndcg import compat, integrations
 from scripts.site import is_generated
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,3 +88,27 @@ def test_groups_install_the_packages_of_examples():
     used = {need for path in PAGES.values() for block in read_blocks(path) for need in block.needs}
     assert [package for package in sorted(used) if find_group(package) is None] == []
     assert {find_group(package) for package in used} == set(GROUPS_OF_EXAMPLES)
+
+
+MODULES = ["fastndcg", *(module.name for module in pkgutil.walk_packages(fn.__path__, "fastndcg."))]
+MODULES.remove("fastndcg.__main__")
+PACKAGES = {f"fastndcg.integrations.{module}": package for module, package in integrations.NEEDS.items()}
+PACKAGES |= {f"fastndcg.compat.{drop_in.module}": drop_in.needs for drop_in in compat.DROP_INS if drop_in.needs}
+
+
+def examples(name):
+    module = importlib.import_module(name)
+    return doctest.DocTestFinder(exclude_empty=True).find(module, name, extraglobs={"fn": fn})
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.peers
+def test_docstring_examples(name):
+    if name.startswith("fastndcg.integrations.spark"):
+        skip_without_spark()
+        start_session()
+    if name in PACKAGES:
+        pytest.importorskip(PACKAGES[name], reason=f"{PACKAGES[name]} is absent: pip install {PACKAGES[name]}")
+    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    for test in examples(name):
+        assert runner.run(test).failed == 0, test.name

@@ -1,10 +1,12 @@
-"""Packages that fastndcg needs or can use: their declarations, and the errors if a package is missing or broken."""
+"""Packages that fastndcg needs or can use, errors if one is missing or broken, and the wheel that is installed."""
 
 import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tomllib
+from importlib import metadata, resources
 from pathlib import Path
 
 import pytest
@@ -107,3 +109,44 @@ def test_newest_numba_and_uninstalling(tmp_path):
     packages = ran(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip()
     ran(*pip, "uninstall", "--quiet", "--yes", "fastndcg")
     assert not list(Path(packages).glob("fastndcg*"))
+
+
+of_wheel = pytest.mark.skipif(
+    "FASTNDCG_TEST_INSTALLED" not in os.environ, reason="the tests run on the source folder: run scripts/test"
+)
+
+
+@of_wheel
+def test_wheel_is_installed_pure_and_has_a_licence():
+    assert Path(fn.__file__).resolve().is_relative_to(Path(sysconfig.get_path("purelib")).resolve())
+    assert metadata.version("fastndcg") == fn.__version__
+    assert "Tag: py3-none-any" in metadata.distribution("fastndcg").read_text("WHEEL")
+    assert metadata.metadata("fastndcg")["License-Expression"] == "MIT"
+    assert any(str(file).endswith("licenses/LICENSE") for file in metadata.files("fastndcg"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "py.typed",
+        "__init__.pyi",
+        "demo/qrels.txt",
+        "demo/lambdarank.run",
+        "demo/pointwise.run",
+        "demo/SOURCE.md",
+        "reports/templates/page.html",
+        "reports/templates/style.css",
+        "reports/templates/script.js",
+    ],
+)
+@of_wheel
+def test_wheel_carries(name):
+    assert resources.files("fastndcg").joinpath(name).is_file()
+
+
+@of_wheel
+def test_wheel_carries_no_machine_code_and_no_tests():
+    names = [str(file) for file in metadata.files("fastndcg")]
+    packed = [name for name in names if "__pycache__" not in name]  # installing compiles the sources
+    assert not [name for name in names if name.endswith((".nbc", ".nbi"))]
+    assert not [name for name in packed if name.startswith(("tests", "scripts", "benchmarks"))]

@@ -1,14 +1,24 @@
-"""Invalid Arrow data raise an error that names the column, before a kernel follows an offset."""
+"""Arrow data and files: formats, lists, memory; invalid data are refused before a kernel follows an offset."""
 
+import functools
+import gzip
 import io
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import fastndcg as fn
+from fastndcg.cli import main
+from fastndcg.inputs.table_sources import pyarrow
 
 pa = pytest.importorskip("pyarrow")
 ipc = pytest.importorskip("pyarrow.ipc")
+feather = pytest.importorskip("pyarrow.feather")
+pq = pytest.importorskip("pyarrow.parquet")
+pl = pytest.importorskip("polars")
 
 FAR = 200_000
 TEXTS = ["aaaa", "bbbb", "cccc"]
@@ -155,3 +165,178 @@ def test_arrow_data_of_every_valid_kind():
         chunked = pa.chunked_array([padded.slice(0, 1), padded.slice(1, 0), padded.slice(1)])
         for column in (padded, chunked):
             assert fn.evaluate(rows(query=column, other=[None, 1, 2]), metrics="rr,num_ret").to_dict() == expected
+
+
+N = 600
+ROWS = np.arange(N)
+GOOD = pa.table({
+    "query": [f"q{row // 6:03d}" for row in ROWS], "document": [f"d{row}" for row in ROWS], "label": ROWS % 3,
+    "score": ROWS * 7 % 11 / 2,
+})  # fmt: skip
+
+
+def write_stream(table, path):
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table, 100)
+
+
+WRITERS = {
+    "feather": lambda table, path: feather.write_feather(table, path),
+    "uncompressed": lambda table, path: feather.write_feather(table, path, compression="uncompressed", chunksize=50),
+    "zstd": lambda table, path: feather.write_feather(table, path, compression="zstd"),
+    "polars": lambda table, path: pl.from_arrow(table).write_ipc(path),
+    "pandas": lambda table, path: table.to_pandas().to_feather(path),
+    "stream": write_stream,
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_files_of_every_writer(tmp_path, writer):
+    path = tmp_path / "rows"
+    WRITERS[writer](GOOD, path)
+    expected = fn.evaluate(GOOD, metrics="ndcg,map").values.tobytes()
+    for memory in (None, "20kB"):
+        for threads in (1, 2):
+            result = fn.evaluate(path, metrics="ndcg,map", memory=memory, threads=threads)
+            assert result.values.tobytes() == expected
+    WRITERS[writer](GOOD.select(["query", "document", "label"]), tmp_path / "qrels")
+    WRITERS[writer](GOOD.select(["query", "document", "score"]), tmp_path / "run")
+    assert fn.evaluate(tmp_path / "qrels", tmp_path / "run", "ndcg,map").values.tobytes() == expected
+    assert len(fn.read_qrels(tmp_path / "qrels", format="arrow")) == N
+    assert len(fn.read_run(tmp_path / "run", columns={"score": "score"})) == N
+
+
+def test_categories_with_several_dictionaries(tmp_path):
+    table = GOOD.set_column(0, "query", pa.chunked_array([GOOD["query"].chunk(0).dictionary_encode()]))
+    batches = [table.slice(first, 100).unify_dictionaries() for first in range(0, N, 100)]
+    path = tmp_path / "rows.arrows"
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        for batch in batches:
+            writer.write_table(pa.table({**_columns(batch), "query": _encode_anew(batch["query"])}))
+    for order in ("sorted", "mixed"):
+        expected = fn.evaluate(GOOD, metrics="rr").to_dict()
+        assert fn.evaluate(path, metrics="rr", memory="20kB").to_dict() == expected, order
+
+
+def _columns(table):
+    return {name: table[name] for name in table.column_names}
+
+
+def _encode_anew(column):
+    return pa.chunked_array([pa.array(column.to_pylist()).dictionary_encode()])
+
+
+def test_arrow_files_on_the_command_line(tmp_path, capsys):
+    paths = [str(tmp_path / name) for name in ("rows.feather", "qrels.feather", "a.feather", "b.arrows")]
+    feather.write_feather(GOOD, paths[0])
+    feather.write_feather(GOOD.select(["query", "document", "label"]), paths[1])
+    feather.write_feather(GOOD.select(["query", "document", "score"]), paths[2])
+    write_stream(GOOD.select(["query", "document", "score"]), paths[3])
+    mean = f"{fn.evaluate(GOOD, metrics='rr').mean()['RR']:.4f}"
+    for arguments in (paths[:1], [paths[0], "--memory", "1MB"], paths[1:3], [paths[1], paths[3]]):
+        assert main(["evaluate", *arguments, "-m", "rr"]) == 0
+        assert mean in capsys.readouterr().out
+    assert main(["compare", *paths[1:], "-m", "rr", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.count("\nb,RR,") == 1
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_arrow_from_standard_input(tmp_path, pack):
+    qrels = tmp_path / "qrels.feather"
+    feather.write_feather(GOOD.select(["query", "document", "label"]), qrels)
+    file = io.BytesIO()
+    feather.write_feather(GOOD.select(["query", "document", "score"]), file)
+    command = [sys.executable, "-m", "fastndcg", "evaluate", str(qrels), "-", "-m", "rr", "--format", "csv"]
+    done = subprocess.run(command, input=pack(file.getvalue()), capture_output=True, check=True)
+    assert repr(fn.evaluate(GOOD, metrics="rr").mean()["RR"]).encode() in done.stdout
+
+
+@pytest.mark.parametrize("writer", ["feather", "uncompressed", "stream"])
+def test_arrow_files_that_are_cut(tmp_path, writer):
+    path = tmp_path / "rows"
+    WRITERS[writer](GOOD, path)
+    content = path.read_bytes()
+    for size in range(8, len(content), len(content) // 40):
+        path.write_bytes(content[:size])
+        with pytest.raises(fn.InvalidInputError) as error:
+            fn.evaluate(path, metrics="rr")
+        assert str(path) in str(error.value)
+        with pytest.raises(fn.InvalidInputError) as error:
+            fn.read_run(path)
+        assert str(path) in str(error.value)
+
+
+def test_feather_before_arrow(tmp_path):
+    """A Feather file of version 1, which current pyarrow does not read, raises an error with the remedy."""
+    path = tmp_path / "old.feather"
+    path.write_bytes(b"FEA1" + bytes(64) + b"FEA1")
+    with pytest.raises(fn.InvalidInputError, match=r"old.feather must hold a whole Arrow or Feather file, .* Write"):
+        fn.read_run(path)
+
+
+PEAK = """
+import sys
+import fastndcg as fn, fastndcg.partitions, pyarrow as pa, pyarrow.dataset, pyarrow.ipc, pyarrow.parquet
+pa.set_cpu_count(2)  # the rows that a data set reads ahead grow with the CPUs
+pa.set_io_thread_count(2)
+def held(field):
+    return next(int(line.split()[1]) / 1000 for line in open("/proc/self/status") if line.startswith(field))
+def opened(path):
+    if sys.argv[1] == "dataset":
+        return pyarrow.dataset.dataset(path, format="feather")
+    return pa.ipc.open_file(pa.OSFile(path)) if sys.argv[1] == "reader" else path
+def batches(file):
+    return pa.RecordBatchReader.from_batches(file.schema, map(file.get_batch, range(file.num_record_batches)))
+def evaluated(path):
+    truth = opened(path)
+    fn.evaluate(batches(truth) if sys.argv[1] == "reader" else truth, metrics="ndcg@10", memory="20MB")
+evaluated(sys.argv[2])
+before = held("VmHWM")
+evaluated(sys.argv[3])
+print(held("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux's account of memory")
+@pytest.mark.parametrize(("order", "most"), [("sorted", 130), ("mixed", 300)])
+@pytest.mark.parametrize("kind", ["file", "dataset", "reader", "parquet"])
+@pytest.mark.stress
+def test_memory_is_bounded(tmp_path, kind, order, most):
+    """
+    With `memory` of 20 MB, 20 million rows of 17 bytes take little more than 200,000.
+
+    DuckDB takes 150 MB or so. It sorts rows in no order, and those of a reader, which gives them only once.
+    """
+    suffix = "parquet" if kind == "parquet" else "feather"
+    paths = [tmp_path / f"{name}.{suffix}" for name in ("few", "many")]
+    for path, n in zip(paths, (200_000, 20_000_000), strict=True):
+        queries = np.arange(n) // 100 if order == "sorted" else np.arange(n) % (n // 100)
+        random = np.random.default_rng(n)
+        columns = {"query": queries, "score": random.random(n), "label": (random.random(n) < 0.1).astype("i1")}
+        if kind == "parquet":
+            pq.write_table(pa.table(columns), path, row_group_size=100_000)
+        else:
+            feather.write_feather(pa.table(columns), path, compression="uncompressed")
+    command = [sys.executable, "-c", PEAK, kind, *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert float(done.stdout) < (300 if kind == "reader" else most)
+
+
+@pytest.mark.parametrize("kind", ["path", "address"])
+def test_no_thread_of_arrow_lets_go_of_pythons_bytes(tmp_path, monkeypatch, kind):
+    table = pa.table({"query": ["a", "a"], "document": ["x", "y"], "label": [1, 0], "score": [0.5, 0.7]})
+    path = tmp_path / "scored.arrow"
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    given = path if kind == "path" else path.as_uri().replace("file:", "local:")
+    opened = []
+    kinds = {name: getattr(pa, name) for name in ("OSFile", "PythonFile")}
+
+    def open_file(name, source, **options):
+        opened.append((name, hasattr(source, "read_buffer")))
+        return kinds[name](source, **options)
+
+    for name in kinds:
+        monkeypatch.setattr(pyarrow, name, functools.partial(open_file, name), raising=False)
+    assert fn.evaluate(given, metrics="rr").to_dict() == {"a": {"RR": 0.5}}
+    assert set(opened) == {("PythonFile", True)}

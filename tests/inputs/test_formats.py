@@ -1,13 +1,20 @@
-"""Files of every format give equal values. Wrong formats and wrong contents raise errors."""
+"""Files of every format give equal values, as people have them. Wrong formats and wrong contents raise errors."""
 
 import gzip
+import io
 import json
 import re
+import sys
 
 import pandas as pd
 import pytest
 
 import fastndcg as fn
+from fastndcg.cli import main
+
+pa = pytest.importorskip("pyarrow")
+feather = pytest.importorskip("pyarrow.feather")
+pq = pytest.importorskip("pyarrow.parquet")
 
 QRELS = {"7": {"d1": 1, "é": 0}, "007": {"d1": 2, "d2": 1}}
 RUN = {"7": {"d2": 3, "d1": 2, "é": 1}, "007": {"d2": 2, "d3": 1}}  # 4 less the rank
@@ -202,3 +209,246 @@ def test_swapped_truth_and_predictions_are_recognised_in_every_form_with_names(t
             fn.evaluate(make("score"), make("label"), "rr")
         with pytest.raises(fn.InvalidInputError, match="looks like a run, which comes after the judgments"):
             fn.evaluate(make("rank"), make("label"), "rr")
+
+
+ONE = {"1": {"a": 1}, "2": {"c": 1}}
+OWN_RUN = {"1": {"b": 3.5, "a": 2.5}, "2": {"c": 1.0}}
+ROWS = [("1", "b", 3.5), ("1", "a", 2.5), ("2", "c", 1.0)]
+
+
+@pytest.fixture
+def put(tmp_path):
+    def write(text, name="file"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # headers, with each delimiter: blanks in names are no delimiters, and blanks around fields do not count
+        "query_id\tdoc_id\tscore\n1\tb\t3.5\n1\ta\t2.5\n2\tc\t1.0\n",
+        "Query ID,Doc ID,Score\n1,b,3.5\n1,a,2.5\n2,c,1\n",
+        "Query ID , Doc ID , Score , model name\n 1 , b , 3.5 , x\n1,a ,2.5, y z\n2, c,1,\n",
+        "score;Doc ID;Query ID\n3.5;b;1\n2.5;a;1\n1;c;2\n",
+        "query  doc  score\n1 b   3.5\n1  a 2.5 \n2 c 1\n",
+        "# written in May\n\nqid\tdocno\tsim\n1\tb\t3.5\n1\ta\t2.5\n2\tc\t1.0\n",
+        "\ufeffqid,docno,rank\n1,b,1\n1,a,2\n2,c,1\n",
+        # numbers without names: ranks, fractions, both in either order
+        "1\tb\t1\n1\ta\t2\n2\tc\t1\n",
+        "1,a,2\n2,c,1\n1,b,1\n",
+        "1;b;3.5\n1;a;2.5\n2;c;1\n",
+        "1\tb\t1\t23.5\n1\ta\t2\t22.5\n2\tc\t1\t21.0\n",
+        "1 b 23 1\n1 a 22 2\n2 c 21 1\n",
+        "1, b, 1, 23\n1, a, 2, 22\n2, c, 1, 21\n",
+        "1,Q0,b,1,3.5,t\n1,Q0,a,2,2.5,t\n2,Q0,c,1,1,t\n",
+        "1\tmany words\t3.5\n1\ta\t2.5\n2\tc\t1.5\n",
+        # comments
+        "# bm25, k1 0.9\n1 Q0 b 1 2.0 t\n # half\n1 Q0 a 2 1.0 t\n2 Q0 c 1 1 t\n#1 Q0 z 3 9 t\n",
+        "#\n1\tb\t1\n1\ta\t2\n2\tc\t1\n",
+    ],
+)
+def test_runs_as_people_have_them(put, text):
+    """RR is (1/2 + 1) / 2: the relevant document of the first query is second."""
+    path = put(text)
+    for run in (path, fn.read_run(path)):
+        assert fn.evaluate(ONE, run, "rr").to_dict() == {"1": {"RR": 1 / 2}, "2": {"RR": 1.0}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query_id\tdoc_id\trelevance\n1\ta\t1\n2\tc\t1\n",
+        "query-id\tcorpus-id\tscore\n1\ta\t1\n2\tc\t1\n",  # BEIR
+        "1\ta\t1\n2\tc\t1\n",
+        "1,a,1\n2,c,1\n",
+        "1;0;a;1\n2;0;c;1\n",
+        "# judged in May\n1 0 a 1\n1 0 b 0\n2 0 c 1\n",
+        "Topic; Doc No; Grade\n1;a;1\n2;c;1\n",
+    ],
+)
+def test_judgments_as_people_have_them(put, text):
+    path = put(text)
+    assert fn.evaluate(path, OWN_RUN, "rr").to_dict() == {"1": {"RR": 1 / 2}, "2": {"RR": 1.0}}
+    assert len(fn.read_qrels(path)) >= 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query_id,label,score\n1,1,.5\n1,0,.9\n2,1,.1\n",
+        "session\tclicked\tscore\n1\t1\t.5\n1\t0\t.9\n2\t1\t.1\n",
+        "qid;docno;rel;pred\n1;a;1;.5\n1;b;0;.9\n2;c;1;.1\n",
+        '{"query_id": 1, "label": 1, "score": 0.5}\n{"query_id": 1, "label": 0, "score": 0.9}\n'
+        '{"query_id": 2, "label": 1, "score": 0.1}\n',
+        '[{"qid": "1", "docno": "a", "rel": 1, "pred": 0.5},\n {"qid": "1", "docno": "b", "rel": 0, "pred": 0.9},'
+        '{"qid": "2", "docno": "c", "rel": 1, "pred": 0.1}]',
+    ],
+)  # fmt: skip
+def test_labels_and_scores_in_one_file(put, text, capsys):
+    path = put(text)
+    assert fn.evaluate(path, metrics="rr").means() == [0.75]
+    assert main(["evaluate", str(path), "-m", "rr", "--format", "csv"]) == 0
+    assert ",0.75," in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\ta\t12\n2\tx\t1\n2\tc\t4\n", "line 1) has rank 12"),
+        ("1\tb\t35\n1\ta\t22\n2\tc\t21\n", "has rank 35"),
+        ("1,b,35\n1,a,22\n2,c,21\n", "has rank 35"),
+        ("1\tb\t7\t35\n1\ta\t9\t22\n", "has rank 7"),
+        ("1\tb\t1\n1\ta\t1\n2\tc\t1\n", "document b of query 1 (line 1) and document a of query 1 (line 2) both"),
+    ],
+)
+def test_whole_numbers_that_are_no_ranks(put, text, message):
+    with pytest.raises(fn.InvalidInputError, match=re.escape(message)) as error:
+        fn.evaluate(ONE, put(text), "rr")
+    assert "such as query,document,rank or query,document,score" in str(error.value)
+
+
+LABELS = "# Generated by a tool\n#\n1 qid:3 1:0.5 # d1\n0 qid:3 1:0.4\n2 qid:b 1:0.25\n"
+
+
+def test_score_files_beside_svmlight(put, capsys):
+    labels = put(LABELS, "test.txt")
+    expected = {"3": {"RR": 1 / 2}, "b": {"RR": 1.0}}
+    for scores in ("0.5\n0.75\n-1\n", "# scores\n0.5\n0.75\n-1\n", "3\t0\t0.5\n3\t1\t0.75\nb\t0\t-1.0\n"):
+        path = put(scores, "scores.txt")
+        assert fn.evaluate(labels, path, "rr").to_dict() == expected
+        assert main(["evaluate", str(labels), str(path), "-m", "rr", "--format", "csv"]) == 0
+        assert ",0.75," in capsys.readouterr().out
+    for wrong, place in (("3\t0\t1\n3\t2\t1\nb\t0\t1\n", "line 2"), ("3\t0\t1\nb\t0\t1\nb\t1\t1\n", "line 2")):
+        with pytest.raises(fn.InvalidInputError, match=f"scores.txt, {place}: must be of document 1 of query 3"):
+            fn.evaluate(labels, put(wrong, "scores.txt"), "rr")
+
+
+def test_lightgbm_has_sizes_beside_its_labels(put):
+    labels, scores = put("1 1:0.5 2:0.1\n0 1:0.4\n2 2:0.25\n", "rank.train"), put("0.5\n0.75\n-1\n", "out.txt")
+    with pytest.raises(fn.InvalidInputError, match=r"the sizes of its queries in a file beside it, rank.train.q"):
+        fn.evaluate(labels, scores, "rr")
+    put("2\n1\n", "rank.train.query")
+    assert fn.evaluate(labels, scores, "rr").values.tolist() == [[1 / 2], [1.0]]
+    put("2\n2\n", "rank.train.query")
+    with pytest.raises(fn.InvalidInputError, match=r"rank.train.query: `groups` must add up to .* 3, but add up to 4"):
+        fn.evaluate(labels, scores, "rr")
+
+
+def test_formats_are_named_on_the_command_line(put, capsys):
+    qrels, run = str(put("1 0 a 1\n2 0 c 1\n", "q")), str(put("1 b 1\n1 a 2\n2 c 1\n", "r"))
+    assert main(["evaluate", qrels, run, "-m", "rr", "--run-format", "msmarco", "--format", "csv"]) == 0
+    assert ",0.75," in capsys.readouterr().out
+    assert main(["evaluate", qrels, run, "-m", "rr", "--run-format", "trec"]) == 2
+    assert "say what the file is: --run-format NAME" in capsys.readouterr().err
+    with pytest.raises(fn.InvalidInputError, match=re.escape("say what the file is: fn.read_run(path, format=NAME)")):
+        fn.read_run(run, format="trec")
+
+
+def test_a_file_is_opened_once(put):
+    feather = pytest.importorskip("pyarrow.feather")
+    import pyarrow
+
+    opened = []
+    sys.addaudithook(lambda event, arguments: opened.append(str(arguments[0])) if event == "open" else None)
+    run = put("".join(f"{q} Q0 {d} 1 {s} t\n" for q, d, s in ROWS), "run")
+    scored = run.with_name("scored.feather")
+    feather.write_feather(pyarrow.table({"qid": [1, 1], "label": [1, 0], "score": [0.1, 0.2]}), scored)
+    files = {
+        "trec": ("1 0 a 1\n2 0 c 1\n", run),
+        "tabs": ("qid\tdocno\trel\n1\ta\t1\n2\tc\t1\n", put("1\tb\t1\n1\ta\t2\n2\tc\t1\n", "msmarco")),
+        "json": ('{"1": {"a": 1}, "2": {"c": 1}}', put("1,b,3.5\n1,a,2.5\n2,c,1\n", "r.csv")),
+        "svmlight": ("1 qid:1\n0 qid:1\n", put("1\n2\n", "scores")),
+    }
+    for name, (text, predictions) in files.items():
+        truth = put(text, name)
+        opened.clear()
+        fn.evaluate(truth, predictions, "rr")
+        assert (opened.count(str(truth)), opened.count(str(predictions))) == (1, 1), name
+    opened.clear()
+    fn.evaluate(scored, metrics="rr")
+    assert opened.count(str(scored)) == 1
+
+
+TABLE = {"7": {"d1": 1, "é": 2}, "007": {"d1": 2, "d2": 1}}
+CELLS = [(query, document, value) for query, row in TABLE.items() for document, value in row.items()]
+
+
+def parquet(columns):
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+def arrow(columns):
+    file = io.BytesIO()
+    feather.write_feather(pa.table(columns), file)
+    return file.getvalue()
+
+
+KINDS = {
+    "qrels": "".join(f"{q} 0 {d} {v}\n" for q, d, v in CELLS),
+    "run": "".join(f"{q} Q0 {d} 1 {v} name\n" for q, d, v in CELLS),
+    "msmarco": "".join(f"{q}\t{d}\t{v}\n" for q, d, v in CELLS),
+    "beir": "query-id\tcorpus-id\tscore\n" + "".join(f"{q}\t{d}\t{v}\n" for q, d, v in CELLS),
+    "json": json.dumps(TABLE, indent=1), "json in one line": json.dumps(TABLE),
+    "jsonl": "".join(json.dumps({q: row}) + "\n" for q, row in TABLE.items()),
+    "a list": json.dumps(["query", "document"]),
+    "records": json.dumps([{"query": q, "doc": d, "label": v, "score": v} for q, d, v in CELLS]),
+    "lines of records": "".join(json.dumps({"qid": q, "doc": d, "label": v, "score": v}) + "\n" for q, d, v in CELLS),
+    "csv": "qid,docno,label,score\n" + "".join(f"{q},{d},{v},{v}\n" for q, d, v in CELLS), "other csv": "a,b\n1,2\n",
+    "broken csv": "qid,docno,label,score\nq,d,1,1\nq,e,1\n", "svmlight": "1 qid:3 1:0.5\n0 qid:3 1:0.25\n",
+    "scores": "0.5\n0.25\n", "prose": "Dear Sir,\nthis is no data at all\n",
+    "parquet": parquet({"qid": ["q"], "docno": ["d"], "label": [1], "score": [0.5]}),
+    "other parquet": parquet({"a": [1], "b": [2]}),
+    "arrow": arrow({"qid": ["q"], "docno": ["d"], "label": [1], "score": [0.5]}),
+    "other arrow": arrow({"a": [1], "b": [2]}), "binary": b"PK\x03\x04\n" + bytes(range(256)),
+    "UTF-16": "q 0 d 1\n".encode("utf-16-le"),
+}  # fmt: skip
+FITTING = {  # the kinds of files that are of a format: of judgments, and of runs; None where there is no such format
+    "trec": ({"qrels"}, {"run"}),
+    "trec_diversity": ({"qrels"}, None),
+    "msmarco": (None, {"msmarco"}),
+    "json": ({"json", "json in one line", "records"},) * 2,
+    "jsonl": ({"jsonl", "json in one line", "records", "lines of records"},) * 2,
+    "csv": ({"csv", "beir", "msmarco"}, {"csv", "beir"}),
+    "parquet": ({"parquet"}, {"parquet"}),
+    "arrow": ({"arrow"}, {"arrow"}),
+}
+PLACED = re.compile(r"FILE, (line|row) \d+: .+[.;] .+|`FILE, line 1` must have .+. Give columns=.+", re.DOTALL)
+WHOLE = re.compile(
+    r"FILE must hold (Parquet files|a whole Arrow or Feather file), but does not: .+or give its own format|"
+    r"`FILE` must have one column of .+. Give columns=.+",
+    re.DOTALL,
+)
+
+
+@pytest.mark.parametrize("read", [fn.read_qrels, fn.read_run], ids=["qrels", "run"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrong_file_kinds_raise(tmp_path, kind, read):
+    path = tmp_path / "file"
+    path.write_bytes(KINDS[kind] if isinstance(KINDS[kind], bytes) else KINDS[kind].encode())
+    for format, sides in FITTING.items():
+        fitting = sides[read is fn.read_run]
+        if fitting is not None and kind in fitting:
+            assert len(read(path, format=format)) > 0
+            continue
+        with pytest.raises(fn.InvalidInputError) as error:
+            read(path, format=format)
+        message = str(error.value).replace(str(path), "FILE")
+        if fitting is None:
+            assert message.startswith(f"`format` '{format}' is one of ")
+        else:
+            assert (WHOLE if format in ("parquet", "arrow") else PLACED).fullmatch(message), (format, message)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("svmlight", "scores", "msmarco")])
+def test_score_file_reader_rejects_other_formats(tmp_path, kind):
+    for name in ("svmlight", kind):
+        (tmp_path / name).write_bytes(KINDS[name] if isinstance(KINDS[name], bytes) else KINDS[name].encode())
+    with pytest.raises(fn.InvalidInputError) as error:
+        fn.evaluate(tmp_path / "svmlight", tmp_path / kind, "rr")
+    assert PLACED.fullmatch(str(error.value).replace(str(tmp_path / kind), "FILE"))

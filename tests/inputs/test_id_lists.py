@@ -1,10 +1,15 @@
-"""Ranked ids without scores, and relevant ids without labels: values of dicts of dicts, and errors of unclear forms."""
+"""Ids, records and objects of retrieval libraries give the values of dicts of dicts. Unclear forms raise errors."""
 
+import collections
+import functools
+import gzip
 import re
 from collections import OrderedDict
+from dataclasses import dataclass
 
 import numpy as np
 import pandas
+import peer_libraries
 import pytest
 
 import fastndcg as fn
@@ -171,3 +176,332 @@ def test_labels_of_some_queries_and_ids_of_others_are_one_truth():
         fn.evaluate(labelled | {"q2": ["b", "b"]}, {"q1": ["a"]}, "recall")
     with pytest.raises(fn.InvalidInputError, match="must map all queries to dicts, or all to ids"):
         fn.evaluate(labelled, {"q1": ["a"], "q2": {"b": 1}}, "recall")
+
+
+MEANS = "ndcg,map,rr,p@2"
+JUDGED = {"q1": {"d1": 1, "é": 2}, "q2": {"d1": 1}}
+RUN = {"q1": {"d1": 3.5, "d2": 2, "é": 1}, "q2": {"d9": 2.5, "d1": 1.0}}
+VALUES = fn.evaluate(JUDGED, RUN, MEANS).to_dict()
+TrecQrel = collections.namedtuple("TrecQrel", "query_id doc_id relevance iteration")
+ScoredDoc = collections.namedtuple("ScoredDoc", "query_id doc_id score")
+
+
+Rating = collections.namedtuple("Rating", "user_id item_id score")
+
+
+def rows(table):
+    return [(query, document, value) for query, row in table.items() for document, value in row.items()]
+
+
+FORMS = {
+    "tuples": lambda: (rows(JUDGED), rows(RUN)),
+    "lists": lambda: (list(map(list, rows(JUDGED))), tuple(map(list, rows(RUN)))),
+    "named tuples": lambda: ([TrecQrel(*row, "0") for row in rows(JUDGED)], [ScoredDoc(*row) for row in rows(RUN)]),
+    "generators": lambda: ((TrecQrel(*row, "0") for row in rows(JUDGED)), (ScoredDoc(*row) for row in rows(RUN))),
+    "dicts": lambda: ([{"qid": q, "docno": d, "label": v, "note": [1]} for q, d, v in rows(JUDGED)],
+        [{"score": v, "query": q, "document": d} for q, d, v in rows(RUN)]),
+    "other mappings": lambda: ([collections.ChainMap({"qid": q, "docno": d, "label": v}) for q, d, v in rows(JUDGED)],
+        iter([collections.OrderedDict(score=v, query=q, document=d) for q, d, v in rows(RUN)])),
+    "records and dicts": lambda: (rows(JUDGED), RUN),
+    "dicts and records": lambda: (JUDGED, rows(RUN)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("has_kernels", [True, False])
+@pytest.mark.parametrize("form", FORMS)
+def test_records_give_the_values_of_dicts(form, has_kernels, monkeypatch):
+    monkeypatch.setattr(dicts, "CAN_READ_OBJECTS", has_kernels)
+    assert fn.evaluate(*FORMS[form](), MEANS).to_dict() == VALUES
+    truth, run = FORMS[form]()
+    assert fn.Evaluator(truth, MEANS).evaluate(run).to_dict() == VALUES
+
+
+def test_records_in_other_functions():
+    pairs = fn.compare(
+        iter(rows(JUDGED)), {"a": iter(rows(RUN)), "b": rows({"q1": {"é": 1}, "q2": {"x": 1}})}, "rr"
+    ).rows
+    assert [row.mean for row in pairs] == [(1 + 1 / 2) / 2, 1 / 2]
+    explained = fn.explain(iter(rows(JUDGED)), iter(rows(RUN)), "rr", query="q2", against="trec_eval")
+    assert (explained.value, explained.against.value) == (1 / 2, 1 / 2)
+    assert fn.agreement(rows(RUN), rows(RUN), "tau_b").mean() == {"tau_b": 1.0}
+
+
+def test_records_of_other_fields():
+    truth, run = [TrecQrel(1, 5, 1, "0")], [{"user": 1, "item": 5, "score": 0.5}, {"user": 1, "item": 6, "score": 1}]
+    assert fn.evaluate(truth, run, "rr").to_dict() == {1: {"RR": 1 / 2}}
+    assert fn.evaluate([("q", "a"), ("q", "b")], [("q", "c", 2), ("q", "a", 1)], "rr,recall").to_dict() == {
+        "q": {"RR": 1 / 2, "R": 1 / 2}
+    }
+    scored = [{"query": q, "doc": d, "label": JUDGED[q].get(d, 0), "score": v} for q, d, v in rows(RUN)]
+    assert fn.evaluate(scored, metrics="rr,p@2").to_dict() == fn.evaluate(JUDGED, RUN, "rr,p@2").to_dict()
+    kind = collections.namedtuple("TrecSubtopicQrel", "query_id doc_id relevance subtopic_id")
+    truth = (kind("q", document, 1, subtopic) for document, subtopic in (("a", "s"), ("a", "t"), ("b", "s")))
+    assert fn.evaluate(truth, {"q": {"b": 2, "a": 1}}, "S_recall@1").to_dict() == {"q": {"S_recall@1": 1 / 2}}
+
+
+def test_named_fields(tmp_path):
+    run = [{"topic": "q1", "key": "d1", "bm25": 1.5}]
+    names = {"document": "key", "score": "bm25", "label": "grade"}
+    truth = [{"query": "q1", "key": "d1", "grade": 1}]
+    assert fn.evaluate(truth, run, "rr", columns=names).to_dict() == {"q1": {"RR": 1.0}}
+    with pytest.raises(fn.InvalidInputError, match=r"must have one column 'bm26', but has 0: its columns are 'topic'"):
+        fn.evaluate(truth, run, "rr", columns=names | {"score": "bm26"})
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"a": "q", "b": "d", "c": 0.5}\n')
+    names = {"query": "a", "document": "b", "score": "c"}
+    assert len(fn.read_run(path, columns=names)) == 1
+    assert fn.evaluate({"q": {"d": 1}}, path, "rr", columns=names).to_dict() == {"q": {"RR": 1.0}}
+
+
+BAD_RECORDS = {
+    "a text as score": ([("q", "d", "x")], "`predictions`, row 0: score must be a number, but is 'x'. Correct it"),
+    "None as score": ([("q", "d", 1), ("q", "e", None)], "row 1: score must be a number, but is None"),
+    "a large score": ([("q", "d", 2**70)], "row 0: score must fit int64 or float64, but is 11805"),
+    "NaN": ([("q", "d", float("nan"))], "`predictions`, row 0: score of document d of query q must not be NaN"),
+    "mixed ids": ([("q", "d", 1), ("q", 7, 1)], "row 1: document must be a text in each record, or a whole"),
+    "a fraction as id": ([{"query": "q", "doc": 0.5, "score": 1}], "row 0: doc must be a text in each record, or a"),
+    "repeated ids": ([("q", "d", 1), ("q", "d", 2)], "document d of query q is in rows 0 and 1. Keep one of them"),
+    "a short tuple": ([("q", "d", 1), ("q", "e")], "row 1: a record must be (query, document, score), but is ('q',"),
+    "a long tuple": ([("q", "0", "d", 1)], "row 0: a record must be (query, document, score), but is ('q', '0'"),
+    "mixed records": ([("q", "d", 1), {"query": "q"}], "row 1: a record must be a tuple, as the first is, but is {'q"),
+    "a record without a field": ([{"query": "q", "doc": "d", "score": 1}, {"query": "q", "doc": "e", "x": 1}],
+        "row 1: a record must have the field 'score', as others have, but is {'query': 'q', 'doc': 'e', 'x': 1}"),
+    "no usual names": ([{"query": "q", "key": "d", "score": 1}], "must have one column of document ids or values, but"),
+    "numbers of an iterator": (iter([1, 2]), "an iterator of records, but its first item is 1. Give dicts"),
+    "an empty generator": ((row for row in ()), "is a generator without any. An iterator gives its records once"),
+    "long values": ([("q", "d", "x" * 100_000)], "score must be a number, but is 'xxx"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_RECORDS)
+def test_wrong_records_raise_an_error(case):
+    run, message = BAD_RECORDS[case]
+    with pytest.raises(fn.InvalidInputError, match=re.escape(message)) as error:
+        fn.evaluate({"q": {"d": 1}}, run, "rr")
+    assert len(str(error.value)) < 900
+
+
+def test_an_open_file_is_no_iterator_of_records(tmp_path):
+    path = tmp_path / "qrels"
+    path.write_text("q 0 d 1\n")
+    with path.open() as file, pytest.raises(fn.InvalidTypeError, match=r"must not be an open file\. Give its path: "):
+        fn.evaluate(file, RUN, "rr")
+
+
+JSON = {
+    "lines of records": '{"query": "q1", "doc": "d1", "score": 1}\n{"query": "q1", "doc": "d2", "score": 2.5}\n',
+    "windows": '{"query": "q1", "doc": "d1", "score": 1}\r\n\r\n{"query": "q1", "doc": "d2", "score": 2.5}\r\n',
+    "inner objects": '{"query": "q1", "doc": "d1", "score": 1, "more": {"a": [{"b": 1}]}}\n',
+    "ids with colons": '{"query":"http://q:1","doc":"a\\":b","score":1}\n{"query":"x : y","doc":"\\u00e9","score":2}',
+    "one list": '[{"query": "q1", "doc": "d1", "score": 1},\n {"query": "q1", "doc": "d2", "score": 2}]',
+    "lists of fields": '["q1", "d1", 3]\n["q1", "d2", 2.5]\n', "ranked ids": '{"q1": ["d1", "d2"], "q2": ["d1"]}',
+    "lines of ranked ids": '{"q1": ["d1", "d2"]}\n{"q2": ["d1"]}\n', "dicts": '{"q1": {"d1": 0.5, "http://d": 1}}',
+    "whole numbers as ids": '{"query": 7, "doc": 18446744073709551615, "score": 1}',
+    "NaN": '{"query": "q1", "doc": "d1", "score": NaN}',
+    "lone surrogates": '{"query": "q1", "doc": "\\ud800", "score": 1}',
+    "a byte-order mark": '\ufeff{"query": "q1", "doc": "d1", "score": 1}',
+    "whole numbers beyond 2**53": '{"q1": {"d1": 9007199254740993, "d2": 9007199254740992}}',
+}  # fmt: skip
+BAD_JSON = {
+    "a missing field": ('{"query": "q", "doc": "d", "score": 1}\n{"query": "q", "doc": "e"}', "line 2: a record must"),
+    "repeated ids": ('{"query":"q","doc":"d","score":1}\n\n{"query":"q","doc":"d","score":2}', "in lines 1 and 3"),
+    "repeated records": ('[["q", "d", 1], ["q", "d", 2]]', "is in records 0 and 1. Keep one of them"),
+    "a text as score": ('\n{"query": "q", "doc": "d", "score": "x"}', "line 2: score must be a number, but is 'x'."),
+    "a number as line": ('{"query": "q", "doc": "d", "score": 1}\n5', "line 2: a record must be a dict, as the first"),
+    "a repeated key": ('{"query":"q","doc":"d","doc":"e","score":1}', "line 1: an object must have each key once, but"),
+    "a repeated key that blanks hide": ('{"query":"q","doc":"a:b","doc" :"e","score":1}',
+        "line 1: an object must have each key once, but 'doc' stands"),
+    "a repeated inner key": ('{"q": {"a": 1, "a": 2}}', "an object must have each key once, but 'a' stands twice"),
+    "a cut line": ('{"query": "q", "doc": "d", "score": 1}\n{"query":', "line 2: must be JSON, but is not: "),
+    "two values in a line": ('{"query":"q","doc":"d","score":1} {"query":"q"}', "line 1: must be JSON, but is not: "),
+    "a value on two lines": ('{"query":"q","doc":"d","score":1}\n{"query":\n"q"}', "line 2: must be JSON, but is not"),
+    "a score beyond 64 bits": ('{"query":"q","doc":"d","score":18446744073709551616}', "score must fit int64 or"),
+    "a score beyond 64 bits, dicts": ('{"q": {"d": 18446744073709551616}}', "that fit int64 or float64, but score of"),
+    "an id beyond 64 bits": ('{"query":"q","doc":18446744073709551616,"score":1}', "must fit int64 or uint64"),
+    "a digit too many": (f'{{"query":"q","doc":"d","score":{"1" * 5000}}}', "has more than 4300 digits. Write fewer"),
+    "unknown fields": ('{"query": "q", "key": "d", "score": 1}', "must have one column of document ids or values"),
+    "one number per query": ('{"q1": 5}', "must have one column of query ids or values, but has none"),
+    "a list of numbers": ("[1, 2]", "line 1: must be an object {query: {document: value}}, but is [1, 2]"),
+    "an empty list": ("[]", "line 1: must be an object {query: {document: value}}, but is []"),
+    "mixed forms": ('{"q": {"d": 1}}\n{"query": "q", "doc": "d", "score": 1}',
+        "must map queries to dicts, but is a dict of"),
+}  # fmt: skip
+
+
+def read(path):
+    run = fn.read_run(path)
+    return run.queries.names().tolist(), run.documents.names().tolist(), list(map(repr, run.values.tolist()))
+
+
+def test_json_keeps_ids_and_digits(tmp_path):
+    for case, text in JSON.items():
+        runs = []
+        for pack in (bytes, gzip.compress):
+            path = tmp_path / "run.ndjson"
+            path.write_bytes(pack(text.encode()))
+            runs.append(read(path))
+        assert runs[0] == runs[1], case
+        assert len(runs[0][1]) == len(runs[0][2]) > 0
+
+
+def test_wrong_json_names_the_line(tmp_path):
+    path = tmp_path / "run.jsonl"
+    for text, message in BAD_JSON.values():
+        path.write_text(text)
+        with pytest.raises(fn.InvalidInputError, match=re.escape(message)) as error:
+            read(path)
+        assert str(path) in str(error.value)
+
+
+def test_named_tuples_of_numbers_are_records_and_plain_ones_are_unclear():
+    run = [Rating(0, 1, 0.5), Rating(1, 1, 0.4)]
+    result = fn.evaluate({0: {0, 1}, 1: {2}}, run, "rr")
+    assert result.to_dict() == {0: {"RR": 1.0}, 1: {"RR": 0.0}}
+    with pytest.raises(fn.InvalidInputError, match=r"such as \(0, 1, 0.5\), could be either. Give np.array\(rows\)"):
+        fn.evaluate({0: {0, 1}, 1: {2}}, [(0, 1, 0.5), (1, 1, 0.4)], "rr")
+
+
+@dataclass
+class LangChainDocument:
+    """What `langchain_core.documents.Document` has."""
+
+    page_content: str
+    id: str | None = None
+
+
+@dataclass
+class TextNode:
+    """What LlamaIndex's nodes have."""
+
+    id_: str
+
+    @property
+    def node_id(self):
+        return self.id_
+
+
+@dataclass
+class NodeWithScore:
+    """What LlamaIndex's retrievers return."""
+
+    node: TextNode
+    score: float | None = None
+
+
+@dataclass
+class HaystackDocument:
+    """What `haystack.Document` has."""
+
+    id: str
+    score: float | None = None
+
+
+TRUTH = {"q1": {"d1", "d2"}, "q2": ["d3"]}
+RETRIEVED = {"q1": ["d9", "d1"], "q2": ["d3"], "q3": []}
+OBJECTS = {
+    "LangChain": lambda name: LangChainDocument("…", name),
+    "LangChain with distances": lambda name: (LangChainDocument("…", name), int(name[1:]) / 9),
+    "LlamaIndex": lambda name: NodeWithScore(TextNode(name), 1 / int(name[1:])),
+    "LlamaIndex's nodes": lambda name: TextNode(name),
+    "Haystack": lambda name: HaystackDocument(name, 0.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", OBJECTS)
+def test_results_of_retrievers(form):
+    expected = fn.evaluate(TRUTH, RETRIEVED, "rr, recall@1, ndcg")
+    run = {query: [OBJECTS[form](name) for name in names] for query, names in RETRIEVED.items()}
+    for evaluate in (fn.evaluate, fn.reference.evaluate):
+        assert evaluate(TRUTH, run, "rr, recall@1, ndcg").to_dict() == expected.to_dict()
+    if form == "Haystack":
+        output = {query: {"documents": documents} for query, documents in run.items()}
+        assert fn.evaluate(TRUTH, output, "rr, recall@1, ndcg").to_dict() == expected.to_dict()
+    fused = fn.fuse({"a": run, "b": RETRIEVED}, "rrf").to_dict()
+    assert list(fused["q1"]) == ["d9", "d1"]
+
+
+def test_documents_without_ids_are_refused():
+    run = {"q1": [LangChainDocument("a", "d1"), LangChainDocument("b")]}
+    with pytest.raises(
+        fn.InvalidInputError, match=r"document 1 of query 'q1', a LangChainDocument, has none. Give ids"
+    ):
+        fn.evaluate(TRUTH, run, "rr")
+    with pytest.raises(fn.InvalidInputError, match="must map each query to a list of documents, but 'q2' maps to 3"):
+        fn.evaluate(TRUTH, {"q1": [TextNode("d1")], "q2": 3}, "rr")
+    with pytest.raises(fn.InvalidInputError, match="document d1 of query q1 is in places 0 and 1 of its list"):
+        fn.evaluate(TRUTH, {"q1": [TextNode("d1"), TextNode("d1")]}, "rr")
+
+
+def test_golden_sets():
+    """TruLens's golden set has texts with scores, 1 if left out, beside what the model should answer."""
+    golden = [
+        {"query": "q1", "expected_response": "",
+            "expected_chunks": [{"text": "A", "expect_score": 0.5}, {"text": "B"}]},
+        {"query": "q2", "expected_chunks": [{"text": "C", "expect_score": 2}]},
+    ]  # fmt: skip
+    run = {"q1": ["B", "x"], "q2": ["y", "C"]}
+    labels = {"q1": {"A": 0.5, "B": 1}, "q2": {"C": 2}}
+    for convention in ("default", "trulens"):
+        found = fn.evaluate(golden, run, "ndcg, rr", convention=convention)
+        assert found.to_dict() == fn.evaluate(labels, run, "ndcg, rr", convention=convention).to_dict()
+    with pytest.raises(fn.InvalidInputError, match=r"row 1: expected_chunks must be a list of dicts with a text"):
+        fn.evaluate([golden[0], {"query": "q2", "expected_chunks": ["C"]}], run, "rr")
+    with pytest.raises(fn.InvalidInputError, match="row 1: each query must stand in one record"):
+        fn.evaluate([golden[0], golden[0]], run, "rr")
+
+
+library = functools.partial(peer_libraries.library, extra="recommenders")
+OF_USERS = "ndcg@10,map,rr,recall"
+
+
+class Collection:
+    def __init__(self, columns, fields=("user_id",)):
+        self.key_fields = fields
+        self._columns = columns
+
+    def to_df(self):
+        return pytest.importorskip("pandas").DataFrame(self._columns)
+
+
+def test_collections_give_the_values_of_dicts():
+    relevant = {1: {10: 3.0, 11: 1.0}, 2: {10: 2.0}}
+    truth = Collection({"user_id": [1, 1, 2], "item_id": [10, 11, 10], "rating": [3.0, 1.0, 2.0], "rank": [1, 2, 1]})
+    ids = {"user_id": [1, 1, 1, 2, 2], "item_id": [12, 10, 11, 10, 13]}
+    ranks, scores = [1, 2, 3, 1, 2], [1.0, 2.0, 3.0, 1.0, 2.0]
+    for fields, values in (
+        ({"rank": ranks}, [-1, -2, -3, -1, -2]),
+        ({"rank": ranks, "score": scores}, [-1, -2, -3, -1, -2]),
+        ({"rank": [np.nan] * 5, "score": scores}, scores),
+    ):
+        run = {1: {}, 2: {}}
+        for user, item, value in zip(*ids.values(), values, strict=True):
+            run[user][item] = value
+        expected = fn.evaluate(relevant, run, OF_USERS).to_dict()
+        assert fn.evaluate(truth, Collection(ids | fields), OF_USERS).to_dict() == expected
+        assert fn.evaluate(relevant, Collection(ids | fields), OF_USERS).to_dict() == expected
+
+
+def test_keys_of_two_fields_are_refused():
+    with pytest.raises(fn.InvalidInputError, match=re.escape("of one field, the user or query, but has 'user_id'")):
+        fn.evaluate(Collection({}, ("user_id", "fold")), {1: [2]}, "rr")
+
+
+@pytest.mark.peers
+def test_lenskit_collections_give_its_values():
+    data, ranking = library("lenskit.data"), library("lenskit.metrics.ranking")
+    random = np.random.default_rng(4)
+    items = [f"i{number}" for number in range(30)]
+    liked, recommended = data.ItemListCollection(["user_id"]), data.ItemListCollection(["user_id"])
+    for user in range(40):
+        ratings = random.integers(1, 6, 5).astype(float)
+        liked.add(data.ItemList(random.choice(items, 5, replace=False), rating=ratings), user)
+        scores = random.random(8).round(1)
+        recommended.add(data.ItemList(random.choice(items, 8, replace=False), scores=scores, ordered=True), user)
+    result = fn.evaluate(liked, recommended, "nDCG@5,RR@5,R@5", convention="lenskit")
+    pairs = [(recommended.lookup(user_id=user), liked.lookup(user_id=user)) for user in range(40)]
+    for name, metric in (("NDCG", "nDCG@5"), ("RecipRank", "RR@5"), ("Recall", "R@5")):
+        theirs = [getattr(ranking, name)(5).measure_list(*pair) for pair in pairs]
+        assert result[metric] == pytest.approx(theirs, rel=1e-6, abs=1e-12)
+    run = recommended.to_df()
+    frames = fn.evaluate(liked.to_df(), run.assign(score=-run["rank"]), OF_USERS)
+    assert fn.evaluate(liked, recommended, OF_USERS).values.tobytes() == frames.values.tobytes()

@@ -1,9 +1,19 @@
-"""The join of judgments and a run: missing queries and documents, the order of queries, and ids of every type."""
+"""The join of judgments and a run, ids of every type, dicts as drop-ins read them, and all forms of arrays."""
+
+import gc
+import sys
+from collections import OrderedDict, defaultdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fastndcg as fn
+from fastndcg.compat import common
+from fastndcg.inputs import dicts
 
 QRELS = {"q3": {"a": 1, "b": 0}, "q1": {"a": 2, "c": 1}, "only judged": {"a": 1}}
 RUN = {"only run": {"a": 1.0}, "q1": {"c": 0.5, "x": 0.9}, "q3": {"a": 0.1}, "also run": {"a": 1.0}}
@@ -77,3 +87,257 @@ def test_join_many_queries_and_documents():
         relevant = {document for document, label in qrels[query].items() if label}
         expected = {"num_rel_ret": len(relevant & run[query].keys()), "num_rel": len(relevant), "num_ret": 20}
         assert row == expected
+
+
+METRICS = "ndcg,ndcg@2,map,rr,p@2,recall@2,f1@2,success@1,rprec,num_ret"
+LABELS = np.array([1, 0, 2, 0, 0, 1, 3, 0, 1, 1])
+SCORES = np.array([5, 7, 6, 1, 2, 9, 9, 8, 8, 1])
+OFFSETS = np.array([0, 3, 5, 10])
+SIZES = np.diff(OFFSETS)
+EXPECTED = fn.evaluate(LABELS, SCORES, METRICS, offsets=OFFSETS).values
+
+
+def evaluate_arrays(*arguments, **ways):
+    return fn.evaluate(*arguments, METRICS, **ways).values
+
+
+def assert_expected(values):
+    np.testing.assert_array_equal(values, EXPECTED)
+
+
+IDS = {
+    "numbers": np.repeat([7, 3, 5], SIZES), "negative": np.repeat([-1, -(2**63), 2**63 - 1], SIZES),
+    "uint64": np.repeat(np.array([2**64 - 1, 0, 2**63], np.uint64), SIZES),
+    "big-endian": np.repeat([7, 3, 5], SIZES).astype(">i4"), "texts": np.repeat(["q7", "é", ""], SIZES),
+    "bytes": np.repeat([b"q7", b"q3", b"q5"], SIZES),
+    "objects": np.repeat(np.array(["q7", "q3", "a much longer id"], object), SIZES),
+    "a NUL at the end": np.repeat(np.array(["a", "a\0", "b"], object), SIZES),
+    "whole objects": np.repeat(np.array([7, -3, 5], object), SIZES),
+    "list of texts": np.repeat(["q7", "q3", "q5"], SIZES).tolist(),
+    "list of numbers": np.repeat([7, -3, 5], SIZES).tolist(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ids", IDS)
+def test_query_ids(ids):
+    result = fn.evaluate(LABELS, SCORES, METRICS, query_ids=IDS[ids])
+    assert_expected(result.values)
+    given = np.asarray(IDS[ids])
+    assert result.query_ids.tolist() == given[OFFSETS[:-1]].tolist()
+    kinds = {"whole objects": "i", "list of texts": "O"}
+    assert result.query_ids.dtype.kind == kinds.get(ids, given.dtype.kind)
+    order = np.array([0, 3, 5, 1, 6, 4, 7, 2, 8, 9])  # interleaved: every query's documents keep their order
+    result = fn.evaluate(LABELS[order], SCORES[order], METRICS, query_ids=given[order])
+    assert_expected(result.values)
+    assert result.query_ids.tolist() == given[OFFSETS[:-1]].tolist()
+
+
+def test_sizes_and_lists():
+    assert_expected(evaluate_arrays(LABELS, SCORES, groups=SIZES))
+    assert_expected(evaluate_arrays(LABELS.tolist(), SCORES.tolist(), groups=SIZES.tolist()))
+    assert_expected(evaluate_arrays(tuple(LABELS), tuple(SCORES), offsets=tuple(OFFSETS)))
+    assert_expected(evaluate_arrays(LABELS, SCORES, offsets=OFFSETS.astype("u1")))
+    assert_expected(evaluate_arrays(LABELS, SCORES, offsets=OFFSETS.astype(">i4")[::-1][::-1]))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_matrix_rows_are_queries(order):
+    labels, scores = LABELS.reshape(2, 5), SCORES.reshape(2, 5)
+    expected = evaluate_arrays(LABELS, SCORES, offsets=[0, 5, 10])
+    np.testing.assert_array_equal(
+        evaluate_arrays(np.array(labels, order=order), np.array(scores, order=order)), expected
+    )
+    np.testing.assert_array_equal(evaluate_arrays(labels.tolist(), scores.T.copy().T), expected)
+    wide = np.repeat(labels, 2, axis=1)[:, ::2]
+    np.testing.assert_array_equal(evaluate_arrays(wide, scores), expected)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8"])
+def test_wide_scores(dtype):
+    """Whole scores beyond 2**53 that differ by 1 stay different."""
+    scores = np.array([2**53, 2**53 + 1, 2**62, 2**62 + 1], dtype)
+    assert fn.reciprocal_rank([1, 0, 1, 0], scores, [0, 2, 4]).tolist() == [1 / 2, 1 / 2]
+    assert fn.reciprocal_rank([0, 1, 0, 1], scores, [0, 2, 4]).tolist() == [1, 1]
+    assert fn.reciprocal_rank([1, 0], scores[[0, 0]], [0, 2]).tolist() == [(1 + 1 / 2) / 2]
+
+
+def test_infinite_scores_and_zeros():
+    scores = [-np.inf, np.inf, 1.0, 0.0, -0.0]
+    assert fn.reciprocal_rank([1, 0, 0, 0, 0], scores, [0, 5]).tolist() == [1 / 5]
+    assert fn.reciprocal_rank([0, 1, 0, 0, 0], scores, [0, 5]).tolist() == [1]
+    assert fn.reciprocal_rank([0, 0, 0, 0, 1], scores, [0, 5]).tolist() == [(1 / 3 + 1 / 4) / 2]
+
+
+def test_empty_inputs_are_valid():
+    for labels, ways, n_queries in (
+        ([], {"offsets": [0]}, 0),
+        ([], {"offsets": [0, 0, 0]}, 2),
+        ([], {"groups": []}, 0),
+        ([], {"groups": [0, 0]}, 2),
+        ([], {"query_ids": []}, 0),
+        (np.zeros((0, 3)), {}, 0),
+        (np.zeros((3, 0)), {}, 3),
+    ):
+        result = fn.evaluate(labels, labels, "ndcg,dcg,map,rr,p,p@3,recall,num_ret", **ways)
+        assert result.values.shape == (n_queries, 8)
+        undefined = {"nDCG", "AP", "R"}
+        for metric in result.metrics:
+            expected = np.full(n_queries, np.nan if str(metric) in undefined else 0.0)
+            np.testing.assert_array_equal(result[metric], expected)
+
+
+def test_labels_in_files_have_signs_and_the_smallest_type(tmp_path):
+    qrels = tmp_path / "qrels"
+    qrels.write_text("q 0 a +2\nq 0 b -1\nq 0 c 007\n")
+    assert fn.read_qrels(qrels).values.tolist() == [2, -1, 7]
+    assert fn.read_qrels(qrels).values.dtype == np.int8
+    qrels.write_text("q 0 a 0.5\nq 0 b 1\n")
+    assert fn.read_qrels(qrels).values.tolist() == [0.5, 1.0]
+
+
+class Text(str):
+    __slots__ = ()
+
+
+class Whole(int):
+    """A subclass of int."""
+
+
+NAMES = ["d1", "d10", "é", "𝒹", ""]
+KEYS = st.sampled_from([*NAMES, *map(Text, NAMES), *map(np.str_, NAMES)])
+NUMBERS = {
+    "bytes": st.integers(0, 255),
+    "whole": st.integers(-3, 300) | st.sampled_from([2**53, -(2**53), True, Whole(2)]),
+    "any": st.sampled_from([0.0, 1.5, np.float64(2.5), np.float32(0.5), np.int64(3), 7, False]),
+}
+NUMBERED = st.floats(-5, 5) | st.sampled_from([3, -(2**63), True, np.float64(0.5), Whole(1), -np.inf])
+KINDS = st.sampled_from([dict, OrderedDict, lambda row: defaultdict(float, row)])
+
+
+@st.composite
+def tables(draw, values):
+    rows = draw(st.dictionaries(st.sampled_from(["q1", "q2", "q3"]), st.dictionaries(KEYS, values), max_size=3))
+    return {query: draw(KINDS)(row) for query, row in rows.items()}
+
+
+def judge(qrels, run):
+    return common.judge(common.read_table(fn.Qrels, qrels), common.read_table(fn.Run, run), run)
+
+
+@given(data=st.data())
+@strategies.examples(300)
+def test_drop_ins_join_dicts(data):
+    qrels = data.draw(tables(NUMBERS[data.draw(st.sampled_from(list(NUMBERS)))]))
+    run = data.draw(tables(NUMBERED))
+    judged = judge(qrels, run)
+    queries = [query for query in run if qrels.get(query)]
+    rankings = judged.rankings
+    items = [(query, document, score) for query in queries for document, score in run[query].items()]
+    labels = [qrels[query].get(document) for query, document, _ in items]
+    assert judged.queries == queries
+    assert np.diff(rankings.offsets).tolist() == [len(run[query]) for query in queries]
+    assert rankings.scores.tolist() == [float(score) for *_, score in items]
+    assert rankings.labels.tolist() == [0 if label is None else float(label) for label in labels]
+    if queries:
+        assert rankings.query_ids.tolist() == queries
+        assert rankings.judged.tolist() == [label is not None for label in labels]
+        assert rankings.pool[0].tolist() == [label for query in queries for label in qrels[query].values()]
+        assert np.diff(rankings.pool[1]).tolist() == [len(qrels[query]) for query in queries]
+    assert [rankings.document_name("scores", place) for place in range(len(items))] == [one for _, one, _ in items]
+    keys = judged.with_tie_keys().tie_keys
+    for query, (start, stop) in zip(queries, pairwise(rankings.offsets.tolist()), strict=True):
+        if keys[start:stop].any():
+            assert keys[start:stop].tolist() == [sorted(run[query]).index(document) for document in run[query]]
+
+
+def test_dict_reader_follows_order_of_dict_subclass():
+    row = OrderedDict(a=1.0, b=2.0)
+    row.move_to_end("a")
+    rankings = judge({"q": OrderedDict(a=3, b=0)}, {"q": row}).rankings
+    assert (rankings.scores.tolist(), rankings.labels.tolist()) == ([2.0, 1.0], [0, 3])
+
+
+def left_to_python(patch):
+    patch.setattr(dicts, "CAN_READ_OBJECTS", False)
+
+
+def test_other_interpreters_read_dicts_without_kernels(monkeypatch):
+    run = {"q": {"b": 0.5, "a": 1, "x": -2.0}}
+    left_to_python(monkeypatch)
+    monkeypatch.setitem(sys.modules, "fastndcg.kernels.inputs.dicts", None)
+    assert fn.Run.from_dict(run).values.tolist() == [0.5, 1.0, -2.0]
+
+
+def test_dict_reader_keeps_no_references():
+    value, key = 123.456, "a text of this test alone"
+    run = {"q": {key: value}}
+    before = sys.getrefcount(key), sys.getrefcount(value), sys.getrefcount(run["q"])
+    for _ in range(100):
+        fn.Run.from_dict(run)
+    gc.collect()
+    assert (sys.getrefcount(key), sys.getrefcount(value), sys.getrefcount(run["q"])) == before
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "message"),
+    [
+        ({"q": {1: 1}}, {}, "ids of documents in `qrels` must be texts, but one is 1"),
+        ({"q": {"a": "1"}}, {}, "`qrels` must give numbers, but label of document 'a' of query 'q' is '1'"),
+        ({"q": {"a": 1}}, {"q": {2: 1.0}}, "ids of documents in `run` must be texts, but one is 2"),
+        ({"q": {"a": 1}}, {"q": ["a"]}, r"`run` must map queries to dicts, but 'q' maps to \['a'\]"),
+        ({2: {"a": 1}}, {}, "ids of queries in `qrels` must be texts, but one is 2"),
+        ([], {}, "`qrels` must be a dict that maps queries to dicts, but is a list"),
+    ],
+)  # fmt: skip
+def test_drop_ins_raise_on_wrong_types(qrels, run, message):
+    with pytest.raises(fn.InvalidTypeError, match=message):
+        judge(qrels, run)
+
+
+ODD_IDS = ["", "d1", "d10", "é", "𝒹", "a\0b", *("x" * size for size in (31, 32, 33, 1000)), "\ud800", "a\udfff"]
+
+
+@given(data=st.data())
+@strategies.examples(300)
+def test_tables_of_dicts_hold_what_python_reads(data):
+    kind = data.draw(st.sampled_from([fn.Qrels, fn.Run]))
+    ids = st.sampled_from(data.draw(st.sampled_from([NAMES, ODD_IDS, [*ODD_IDS, Text("e")]])))
+    values = data.draw(st.sampled_from(list(NUMBERS.values())))
+    rows = data.draw(st.dictionaries(ids, KINDS.flatmap(lambda made: st.dictionaries(ids, values).map(made))))
+    table = kind.from_dict(rows)
+    with pytest.MonkeyPatch.context() as patch:
+        left_to_python(patch)
+        plain = kind.from_dict(rows)
+    items = [(query, document, value) for query, row in rows.items() for document, value in row.items()]
+    assert table.queries.names().tolist() == [query for query, row in rows.items() if row]
+    assert table.documents.names().tolist() == [document for _, document, _ in items]
+    assert table.values.tolist() == plain.values.tolist() == [value for *_, value in items]
+    assert table.offsets.tolist() == plain.offsets.tolist()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"q": np.arange(3)},
+            "are texts in the qrels, such as 'a', but whole numbers in the run, such as 0. Use one type"),
+        ({"q": {"a": 1}, "r": []}, r"`run` must map queries to dicts, but 'r' maps to \[\]"),
+        ({"q": {"a": 1.0, "b": "x"}}, "`run` must give numbers, but score of document 'b' of query 'q' is 'x'"),
+        ({"q": {"a": 1.0, "b": 1j}}, "`run` must give numbers, but score of document 'b' of query 'q' is 1j"),
+        ({"q": {"a": 1.0, "b": 2**70}}, "that fit int64 or float64, but .* 'b' of query 'q' is 118.*. Use float"),
+        ({"q": {"a": 1, "b": -(2**63) - 1}}, "that fit int64 or float64, but .* 'b' of query 'q' is -922"),
+        ({"q": {"a": 0.5, "b": 10**400}},
+            "that fit int64 or float64, but .* 'b' of query 'q' is a whole number of 1329 bits. Use float"),
+        ({"q": {"a": 1.0, 5: 2.0}}, "ids of documents in the run must be all texts or .*, but one is 5. Use one type"),
+        ({"q": {"a": 1.0}, 5: {"a": 1.0}}, "ids of queries in the run must be all texts or .*, but one is 5"),
+        ({"q": {"a": 1.0, "b": np.nan}}, "the run: score of document b of query q must not be NaN"),
+    ],
+)  # fmt: skip
+def test_dict_reader_names_query_and_document(rows, message):
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.evaluate({"q": {"a": 1, "b": 1}}, rows, "rr")
+
+
+def test_dict_reader_large_integer_scores():
+    run = fn.Run.from_dict({"q": {"a": 2**53 + 1, "b": 2**53, "c": 1}})
+    assert np.argsort(run.values).tolist() == [2, 1, 0]
+    assert len(set(run.values.tolist())) == 3
