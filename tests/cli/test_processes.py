@@ -20,11 +20,6 @@ def command(*arguments, **options):
     return subprocess.run(line, capture_output=True, text=True, check=False, **options)
 
 
-def test_package_is_run_as_a_module(files):
-    done = command("evaluate", "qrels.txt", "good.run", "-m", "rr", "--format", "trec")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "recip_rank            \tall\t1.0000\n", "")
-
-
 def test_command_is_installed():
     script = Path(sys.executable).with_name("fastndcg")
     if not script.exists():

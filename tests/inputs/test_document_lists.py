@@ -1,10 +1,10 @@
 """Rows of lists with document ids: a repeated document raises an error, and ties are ordered by id as in flat rows."""
 
 import re
+from itertools import combinations, product
 
 import numpy as np
 import pytest
-from pairwise_cover import pairs
 
 import fastndcg as fn
 from fastndcg.inputs import streams
@@ -26,6 +26,20 @@ KINDS = {
     "texts": lambda ids: pa.array([f"d{one:02}" for one in ids]),
     "categories": lambda ids: pa.array([f"d{one:02}" for one in ids]).dictionary_encode(),
 }
+
+
+def pairs(*values):
+    """Return few combinations of values such that any two values of two parameters are together in one of them."""
+
+    def parts(row):
+        return {(i, row[i], j, row[j]) for i, j in combinations(range(len(values)), 2)}
+
+    rows = list(product(*values))
+    missing, chosen = set().union(*map(parts, rows)), []
+    while missing:
+        chosen.append(max(rows, key=lambda row: len(parts(row) & missing)))
+        missing -= parts(chosen[-1])
+    return chosen
 
 
 def views_of(table):

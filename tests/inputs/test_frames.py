@@ -389,6 +389,7 @@ def test_evaluators_and_agreement():
     assert len(evaluator.evaluate(DICT)) == len(evaluator.evaluate(fn.Run.from_dict(DICT))) == 2
     with pytest.raises(fn.InvalidInputError, match=r"none is 'bm25', named for score: .*`predictions` has 'qid', "):
         evaluator.evaluate(pl.DataFrame(BM25).rename({"bm25": "score"}))
+    assert fn.Evaluator(pl.DataFrame(ROWS), "rr", columns=BOTH).evaluate().means() == [1.0]
     runs = pl.DataFrame(BM25), {"a": {"x": 1.0, "y": 2.0}}
     assert len(fn.agreement(*runs, "tau_b", columns={"score": "bm25"})) == 1
     for agreement in (fn.agreement, fn.reference.agreement):
@@ -469,13 +470,6 @@ def test_guide_lists_all_usual_names():
     ):
         expected[role] = sorted(names.split())
     assert documented == expected
-
-
-def test_evaluator_takes_scores_of_a_named_column():
-    pyarrow = pytest.importorskip("pyarrow")
-    frame = {"q": [1, 1, 2], "d": [1, 2, 3], "y": [1, 0, 1], "s": [0.1, 0.2, 0.3]}
-    columns = {"query": "q", "document": "d", "label": "y", "score": "s"}
-    assert fn.Evaluator(pyarrow.table(frame), "rr", columns=columns).evaluate().means() == [(1 / 2 + 1) / 2]
 
 
 DEEP = "ndcg@10,map,rr,recall"

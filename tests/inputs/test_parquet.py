@@ -245,13 +245,6 @@ def test_parquet_raises_on_wrong_input(tmp_path, monkeypatch):
         refused(f"`memory` must be bytes or a text such as '2GB', not {memory!r}", path, memory=memory)
     pq.write_table(pa.table({"qid": [1, 1, 2], "label": [1, 0, None], "score": [1.0] * 3}), path, row_group_size=1)
     refused(f"`{path}` must have no null, but column 'label' has one in row 2. Drop or fill it", path)
-    pq.write_table(pa.table({"qid": [1], "score": [1.0]}), path)
-    refused(f"`{path}` must have one column of label ids or values, but has none of its usual names", path)
-    pq.write_table(pa.table({"qid": [1.5], "label": [1], "score": [1.0]}), path)
-    refused(
-        f"column 'qid' of `{path}` must hold texts or whole numbers, but its type is double. Cast it to one of them",
-        path,
-    )
 
 
 def test_parquet_without_rows(tmp_path):

@@ -147,7 +147,6 @@ def test_text_lines_kernel_parses_most_numbers():
 
 
 RUN_TEXT = "".join(f"q{q} Q0 d{d} 0 {(7 * d + q) % 11} name\n" for q in range(4) for d in range(9))
-QRELS_TEXT = "".join(f"q{q} 0 d{d} {d % 3}\n" for q in range(4) for d in range(0, 12, 2))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"])
@@ -231,17 +230,6 @@ def test_text_lines_error_names_first_bad_line(tmp_path, monkeypatch):
         with pytest.raises(fn.InvalidInputError, match="line 701: score must be a number, but is 'bad'"):
             fn.read_run(path)
     assert threading.active_count() == n_threads
-
-
-def test_interleaved_topics(tmp_path):
-    random = np.random.default_rng(2)
-    shuffled = "".join(random.permutation(RUN_TEXT.splitlines(keepends=True)).tolist())
-    paths = [tmp_path / name for name in ("qrels", "run", "shuffled")]
-    for path, text in zip(paths, (QRELS_TEXT, RUN_TEXT, shuffled), strict=True):
-        path.write_text(text)
-    for convention in ("default", "trec_eval"):
-        first, second = (fn.evaluate(paths[0], path, "ndcg,map,rr", convention=convention) for path in paths[1:])
-        assert first.to_dict() == second.to_dict()
 
 
 def test_text_lines_hash_collisions():

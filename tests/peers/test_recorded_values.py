@@ -204,12 +204,6 @@ def test_llama_index_22683():
     assert evaluate(twice["relevant"], twice["retrieved"], "ndcg", "llama_index") == 1.0
 
 
-def test_haystack_11959():
-    (before,), (after,) = (printed("haystack PR 11959", version) for version in ("3.0.0", "3.4.1"))
-    assert before["printed"] == pytest.approx(TWICE, rel=1e-15)
-    assert after["printed"] == 1.0
-
-
 def test_trulens_2746():
     """Recall was 2.0, and 1.0 for one of two chunks. Between two releases nDCG was 1.63, which `counted` gives."""
     before, after = ([one["printed"] for one in printed("trulens#2746", version)] for version in ("2.13.0", "2.16.0"))
