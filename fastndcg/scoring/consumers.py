@@ -25,7 +25,7 @@ LEAST_SPARE = 64  # entries of a row for items that may replace the best
 NO_LISTS = read_only(np.empty(0, "i4")), read_only(np.zeros(1, "i8"))
 
 
-class Columns(NamedTuple):
+class CandidateColumns(NamedTuple):
     """
     The columns of blocks, and which of them count in a row.
 
@@ -44,7 +44,7 @@ class Columns(NamedTuple):
         offsets = self.offsets if len(self.offsets) == 1 else self.offsets[first : stop + 1]
         return self.listed, offsets, int(self.is_shown)
 
-    def sort(self, item_order: Array) -> tuple[Columns, Array]:
+    def sort(self, item_order: Array) -> tuple[CandidateColumns, Array]:
         """Return the columns in another order of items, and the new place of each column."""
         items = np.arange(self.n_columns) if self.items is None else self.items
         own_order = item_order[np.isin(item_order, items)].astype("i4")
@@ -57,12 +57,12 @@ class Columns(NamedTuple):
         return self._replace(items=read_only(own_order), listed=listed), places
 
 
-def make_all_columns(n_items: int) -> Columns:
+def make_all_columns(n_items: int) -> CandidateColumns:
     """Return columns of all items, which all count."""
-    return Columns(None, n_items, *NO_LISTS, is_shown=False)
+    return CandidateColumns(None, n_items, *NO_LISTS, is_shown=False)
 
 
-def select_columns(matched: MatchedItems, rows: Array, n_items: int) -> Columns:
+def select_columns(matched: MatchedItems, rows: Array, n_items: int) -> CandidateColumns:
     """Return the columns of the candidates of some rows."""
     gaps = take_lists(matched.gaps, rows)
     lists = matched.candidates
@@ -90,7 +90,7 @@ class LabelledRows(NamedTuple):
     users: Array
     items: Array
     offsets: Array
-    columns: Columns
+    columns: CandidateColumns
     places: Array
     order: Array | None
 
@@ -183,29 +183,23 @@ class RankCounter(Consumer):
         return RankCounts(*map(read_only, self.counts))
 
 
-class TopScores(NamedTuple):
-    """The best candidates of each user in rank order: (n_users, k) items and scores, padded with -1 and NaN."""
-
-    items: Array
-    scores: Array
-
-
 class TopFinder(Consumer):
     """Finds the k best candidates of each row. Of equal scores, the item with the lower number is first."""
 
     has_whole_rows = True
 
-    def __init__(self, n_rows: int, columns: Columns, k: int, dtype: np.dtype[Any]) -> None:
+    def __init__(self, n_rows: int, columns: CandidateColumns, k: int, dtype: np.dtype[Any]) -> None:
         self.k = min(k, columns.n_columns)
         self._size = self.k + max(self.k, LEAST_SPARE)
         self.row_bytes = self._size * (dtype.itemsize + 4)
-        self.best = TopScores(np.empty((n_rows, self.k), "i4"), np.empty((n_rows, self.k), dtype))
+        self.items = np.empty((n_rows, self.k), "i4")
+        self.scores = np.empty((n_rows, self.k), dtype)
         self._columns = columns
         self._kernels = load_kernels("scoring.consume")
 
     def begin(self, first: int, stop: int, scores: Any) -> Any:
         """Return the rows, their lists, leaders and buffers to sort these."""
-        dtype = self.best.scores.dtype if scores is None else scores.dtype
+        dtype = self.scores.dtype if scores is None else scores.dtype
         shape = stop - first, self._size
         levels = np.full(shape[0], -np.inf, dtype)
         leaders = np.empty(shape, dtype), np.empty(shape, "i4"), np.zeros(shape[0], "i8"), levels
@@ -223,15 +217,14 @@ class TopFinder(Consumer):
         self._kernels.sort_leaders(self.k, buffers, leaders)
         own_scores, own_items, counts, _ = leaders
         is_used = np.arange(self.k) < counts[:, None]
-        self.best.items[rows] = np.where(is_used, own_items[:, : self.k], PADDING)
-        self.best.scores[rows] = np.where(is_used, own_scores[:, : self.k], np.nan)
+        self.items[rows] = np.where(is_used, own_items[:, : self.k], PADDING)
+        self.scores[rows] = np.where(is_used, own_scores[:, : self.k], np.nan)
 
-    def finish(self) -> TopScores:
-        """Return items in place of columns. Padding stays."""
-        items, scores = self.best
+    def finish(self) -> tuple[Array, Array]:
+        """Return the items and scores of each row in rank order: (n_rows, k), padded with -1 and NaN."""
         if self._columns.items is not None:
-            items = np.where(items == PADDING, PADDING, self._columns.items[items])
-        return TopScores(items, scores)
+            self.items = np.where(self.items == PADDING, PADDING, self._columns.items[self.items])
+        return self.items, self.scores
 
 
 class RowWriter(Consumer):
@@ -265,7 +258,7 @@ class Source(ABC):
     row_writer: Any = RowWriter
 
     @abstractmethod
-    def give(self, consumer: Any, users: Array, columns: Columns, options: Options) -> None:
+    def give(self, consumer: Any, users: Array, columns: CandidateColumns, options: Options) -> None:
         """Give a consumer the scores of users, which rise, for columns."""
 
     def score_pairs(self, users: Array, items: Array) -> Array | None:

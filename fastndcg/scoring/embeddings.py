@@ -194,9 +194,9 @@ class ScoringModel(Model):
         source = self._make_source()
         finder = source.top_finder(self.n_users, columns, int(k), source.score_dtype)
         source.give(finder, users, columns, options)
-        best = finder.finish()
+        items, scores = finder.finish()
         names = [None if ids is None else ids.names() for ids in (self.query_ids, self.document_ids)]
-        return TopItems(best.items, source.finish_scores(users, best.scores), *names)
+        return TopItems(items, source.finish_scores(users, scores), *names)
 
 
 def read_ids(ids: Any, name: str, n: int) -> IdColumn | None:

@@ -17,7 +17,7 @@ from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.validation import Array, as_array, check_whole_number, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads, run_all
-from fastndcg.scoring.consumers import Columns, Consumer, Source
+from fastndcg.scoring.consumers import CandidateColumns, Consumer, Source
 from fastndcg.scoring.embeddings import ScoringModel, read_ids
 from fastndcg.scoring.sources import MOST_ITEMS, cut, iterate, make_aligned, name_dtype, read_memory
 from fastndcg.scoring.vectors import is_tensor
@@ -124,7 +124,7 @@ class FunctionSource(Source):
         self._n_users = n_users
         self._n_items = n_items
 
-    def give(self, consumer: Consumer, users: Array, columns: Columns, options: Options) -> None:
+    def give(self, consumer: Consumer, users: Array, columns: CandidateColumns, options: Options) -> None:
         """Give a consumer the scores of users, which rise, for columns. The function is called for users in blocks."""
         threads = check_threads(options.threads)
         size = min(max(read_memory(options) // (self._n_items * SCORE_BYTES), 1), MOST_USERS)
@@ -133,7 +133,7 @@ class FunctionSource(Source):
             self._give_block(consumer, users, columns, (first, stop), threads)
 
     def _give_block(
-        self, consumer: Consumer, users: Array, columns: Columns, rows: tuple[int, int], threads: int
+        self, consumer: Consumer, users: Array, columns: CandidateColumns, rows: tuple[int, int], threads: int
     ) -> None:
         """Give the scores of a block of rows. They are freed at its end: two blocks would exceed the memory."""
         first, stop = rows

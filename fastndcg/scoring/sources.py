@@ -19,7 +19,7 @@ from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.foreign_arrays import find_mapped_file
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all
-from fastndcg.scoring.consumers import Columns, Consumer, Source
+from fastndcg.scoring.consumers import CandidateColumns, Consumer, Source
 
 MEMORY = 1 << 26  # bytes of the buffers of all workers
 MOST_ITEMS = 2048  # of a tile, whose scores then stay in the processor's second cache. CHUNK of the kernels
@@ -221,7 +221,7 @@ class VectorSource(Source):
         self._operands = (BitOperands if factors.similarity == "hamming" else Operands)(factors)
         self.score_dtype = self._operands.score_dtype
 
-    def give(self, consumer: Consumer, users: Array, columns: Columns, options: Options) -> None:
+    def give(self, consumer: Consumer, users: Array, columns: CandidateColumns, options: Options) -> None:
         """Give a consumer the scores of users, which rise, for columns."""
         tiling = Tiling(self._operands, users, columns, options, consumer)
 
@@ -271,7 +271,7 @@ class Tiling:
     """Tiles of the scores of some users for some columns, within a number of bytes, which changes no score."""
 
     def __init__(
-        self, operands: Operands, users: Array, columns: Columns, options: Options, consumer: Consumer
+        self, operands: Operands, users: Array, columns: CandidateColumns, options: Options, consumer: Consumer
     ) -> None:
         self.operands = operands
         self.users = users

@@ -17,7 +17,7 @@ from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.messages import Options
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.imports import optional_import
-from fastndcg.scoring.consumers import Columns, RankCounter, RowWriter, Source, TopFinder
+from fastndcg.scoring.consumers import CandidateColumns, RankCounter, RowWriter, Source, TopFinder
 from fastndcg.scoring.sources import Factors, Operands, cut, find_float_dtype, finish_scores, iterate, read_memory
 
 SHAPES: dict[str, tuple[int, int]] = {"cpu": (256, 4096)}  # of a tile by the type of the device
@@ -112,7 +112,9 @@ class Listed(NamedTuple):
 class TorchBlock:
     """The scores of some rows, tile after tile."""
 
-    def __init__(self, operands: TorchOperands, users: Array, columns: Columns, shape: tuple[int, int]) -> None:
+    def __init__(
+        self, operands: TorchOperands, users: Array, columns: CandidateColumns, shape: tuple[int, int]
+    ) -> None:
         self.torch = load_torch()
         self.operands = operands
         self.columns = columns
@@ -265,8 +267,8 @@ class TorchTopFinder(TopFinder):
     def end(self, state: Any) -> None:
         """Write the leaders of a block of rows."""
         rows, scores, columns, _ = state
-        self.best.items[rows] = columns.cpu().numpy()
-        self.best.scores[rows] = np.where(self.best.items[rows] >= 0, scores.cpu().numpy(), np.nan)
+        self.items[rows] = columns.cpu().numpy()
+        self.scores[rows] = np.where(self.items[rows] >= 0, scores.cpu().numpy(), np.nan)
 
 
 class TorchRowWriter(RowWriter):
@@ -295,7 +297,7 @@ class TorchSource(Source):
         self.factors = factors
         self.score_dtype = find_float_dtype(factors, has_roots=True)
 
-    def give(self, consumer: Any, users: Array, columns: Columns, options: Options) -> None:
+    def give(self, consumer: Any, users: Array, columns: CandidateColumns, options: Options) -> None:
         """Give a consumer the scores of users for columns."""
         operands = TorchOperands(self.factors)
         shape = SHAPES.get(operands.device.type, LARGE_SHAPE)
