@@ -100,7 +100,7 @@ class JoinedRuns:
         if len(self._spans) == 1:
             work(*self._spans[0])
         else:
-            run_all(self._spans, lambda: lambda span: _work_on_span(work, span), min(self._threads, len(self._spans)))
+            _run_on_spans(self._spans, work, self._threads)
 
     def lack_query(self) -> Array | None:
         """Return (n_runs, n_documents) bool, True for runs that lack a document's whole query. None without any."""
@@ -140,9 +140,12 @@ class JoinedRuns:
         self.document_rows = read_only(document_rows)
 
 
-def _work_on_span(work: Callable[[int, int], None], span: Span) -> None:
-    check_stopped()
-    work(*span)
+def _run_on_spans(spans: Sequence[Span], work: Callable[[int, int], None], threads: int) -> None:
+    def work_on_span(span: Span) -> None:
+        check_stopped()
+        work(*span)
+
+    run_all(spans, lambda: work_on_span, max(1, min(threads, len(spans))))
 
 
 def add_up(counts: Array) -> Array:
@@ -206,13 +209,11 @@ def rank_run(run: Run, ties: str, threads: int) -> Array:
     starts = read_only(run.offsets[None, :-1].copy())
     rows = RunRows(run.documents, run.values, starts, read_only(sizes[None]))
     spans = cut_queries(run.offsets, CHUNK_DOCUMENTS, threads)
-
-    def run_on_queries(work: Callable[[int, int], None]) -> None:
-        run_all(spans, lambda: lambda span: _work_on_span(work, span), max(1, min(threads, len(spans))))
-
     order = "input" if ties == "average" else ties
-    ranks: Array = rank_rows(rows, order, read_only(numbers), run.offsets, run_on_queries, threads).ranks[0]
-    return ranks
+    ranked = rank_rows(
+        rows, order, read_only(numbers), run.offsets, lambda work: _run_on_spans(spans, work, threads), threads
+    )
+    return ranked.ranks[0]  # type: ignore[no-any-return]
 
 
 def rank_rows(

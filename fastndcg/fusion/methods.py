@@ -147,7 +147,13 @@ def read_weights(weights: Weights, names: Sequence[str], method: FusionMethod) -
             f"`weights` can only be used with a weighted method, but {method.name} takes no weights. {remedy}"
         )
     row = _sort_weights(weights, names) if isinstance(weights, Mapping) else _list_weights(weights)
-    values = [_check_weight(weight, name) for weight, name in zip(row, names, strict=False)]
+    values = [as_float(weight) for weight in row]
+    for number, weight, name in zip(values, row, names, strict=False):
+        if number is None or not np.isfinite(number) or number < 0:
+            raise InvalidInputError(
+                f"`weights` must be finite numbers of 0 or more, but that of {shorten(name)} is "
+                f"{shorten(weight)}. Correct it"
+            )
     if len(row) != len(names):
         raise InvalidInputError(
             f"`weights` must have one weight for each of {len(names)} runs, but has {len(row)}. Give ",
@@ -178,16 +184,6 @@ def _list_weights(weights: Any) -> list[Any]:
             f"{type(weights).__name__}: {shorten(weights)}"
         )
     return list(weights)
-
-
-def _check_weight(weight: Any, name: str) -> float:
-    number = as_float(weight)
-    if number is None or not np.isfinite(number) or number < 0:
-        raise InvalidInputError(
-            f"`weights` must be finite numbers of 0 or more, but that of {shorten(name)} is "
-            f"{shorten(weight)}. Correct it"
-        )
-    return number
 
 
 class AppliedMethod(NamedTuple):

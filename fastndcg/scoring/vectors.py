@@ -123,14 +123,15 @@ def check_factors(factors: Factors, names: tuple[str, str], dtype: np.dtype[Any]
             f"`item_biases` must be left out for similarity={shorten(factors.similarity)}, which is a distance. Leave "
             "them out, or give a Scorer, whose function adds them"
         )
-    if factors.similarity == "hamming":
-        check_bits(factors, names)
-        peaks = []
-    else:
-        peaks = [
-            check_vectors(vectors, name, has_direction=factors.similarity == "cosine")
-            for vectors, name in zip((factors.users, factors.items), names, strict=True)
-        ]
+    peaks = []
+    for vectors, name in zip((factors.users, factors.items), names, strict=True):
+        if factors.similarity != "hamming":
+            peaks.append(check_vectors(vectors, name, has_direction=factors.similarity == "cosine"))
+        elif name_dtype(vectors) != "uint8":
+            raise InvalidTypeError(
+                f"`{name}` must be packed bits of dtype uint8 for similarity='hamming', but is {vectors.dtype}. Take "
+                f"np.packbits({name}, axis=1)"
+            )
     check_overflow(factors, names, peaks, dtype)
     return note_underflow(factors, names, peaks, dtype) if factors.similarity == "dot" else ()
 
@@ -147,16 +148,6 @@ def note_underflow(
         if n:
             notes.append(f"rows of `{name}` whose scores are all below {least:.3g} in {dtype}, where they may tie: {n}")
     return tuple(notes)
-
-
-def check_bits(factors: Factors, names: tuple[str, str]) -> None:
-    """Raise for vectors that are no packed bits."""
-    for vectors, name in zip((factors.users, factors.items), names, strict=True):
-        if name_dtype(vectors) != "uint8":
-            raise InvalidTypeError(
-                f"`{name}` must be packed bits of dtype uint8 for similarity='hamming', but is {vectors.dtype}. Take "
-                f"np.packbits({name}, axis=1)"
-            )
 
 
 def check_overflow(factors: Factors, names: tuple[str, str], peaks: list[Peak], dtype: np.dtype[Any]) -> None:

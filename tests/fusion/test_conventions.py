@@ -77,6 +77,7 @@ def test_named_convention_has_a_source_and_methods_that_parse(name):
 
     convention = fn.fusion_conventions[name]
     assert convention.source
+    assert bool(convention.versions) == (name not in ("default", "cormack2009"))  # definitions, not programs
     assert (name == "default") == (not convention.methods)
     assert all(FusionMethod.parse(ours) for _, ours in convention.methods)
     assert parse_fusion_convention(str(convention)) is convention
