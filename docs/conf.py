@@ -138,9 +138,9 @@ def copy_mathjax(app: Any, error: Exception | None) -> None:
 
 
 def list_texts(doctree: nodes.document) -> str:
-    """Return the text of a page, without its comments."""
-    for comment in list(doctree.findall(nodes.comment)):
-        comment.parent.remove(comment)
+    """Return the text of a page, without its markup of HTML, such as comments."""
+    for markup in list(doctree.findall(nodes.raw)):
+        markup.parent.remove(markup)
     return " ".join(doctree.astext().split())
 
 
