@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from fastndcg.choices import ConventionKind, FusionKind, MetricFamily, MetricFunction
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.fusion import catalog as fusion_catalog
-from fastndcg.metrics.describe import describe_parameters, list_trec_names
 from fastndcg.metrics.families import CATALOG, FAMILIES, Record
+from fastndcg.metrics.families.record import describe_parameters, list_trec_names
 from fastndcg.named_conventions import KINDS, conventions
 from fastndcg.statistics.table import Column, Table
 

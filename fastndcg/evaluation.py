@@ -43,7 +43,7 @@ from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators, list_shares, refuse_repeats
 from fastndcg.named_conventions import Convention, parse_convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.partitions import run as run_partitions
 from fastndcg.rankings.compact import CountedRankings
 from fastndcg.rankings.rankings import Rankings

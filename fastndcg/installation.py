@@ -31,7 +31,7 @@ def show_versions() -> None:
     fastndcg ...
     Python ...
     """
-    from fastndcg.kernels.listing import describe_libraries
+    from fastndcg.kernels.signatures import describe_libraries
 
     lines = [f"fastndcg {fastndcg.__version__}", f"Python {platform.python_version()}, {platform.platform()}"]
     for name in PACKAGES:

@@ -28,11 +28,11 @@ from fastndcg.inputs.interactions import RankingPartitions
 from fastndcg.inputs.messages import Options, note_confused, refuse_keywords
 from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels
-from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric, Metrics
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.compact import HitRankings, KnownHits, ScoreRowRankings, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, count_before, read_only

@@ -13,8 +13,8 @@ from fastndcg.engine.plan import describe_kernel
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.messages import refuse_keywords
 from fastndcg.inputs.spans import JoinedSpans, join_spans
-from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array, read_only
@@ -172,7 +172,7 @@ def cover_queries(joined: JoinedSpans, span: Span, depth: int, *, needs_greedy: 
     offsets, gold_offsets = read_only(offsets - offsets[0]), read_only(gold_offsets - gold_offsets[0])
     n_chunks = int(offsets[-1])
     new_chars, new_gold, new_weight, chunks_weight = np.zeros((4, n_chunks))
-    arguments = (*rows.values(), offsets, *gold.values(), gold_offsets, depth)
+    arguments = ((*rows.values(), offsets), (*gold.values(), gold_offsets), depth)
     kernels.cover_spans(*arguments, new_chars, new_gold, new_weight)
     if needs_greedy:
         kernels.rank_greedily(*arguments, chunks_weight)

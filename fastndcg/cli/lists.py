@@ -7,8 +7,8 @@ from typing import Any
 
 from fastndcg.cli import output
 from fastndcg.errors import printable
-from fastndcg.metrics.describe import list_facts, list_trec_names
 from fastndcg.metrics.families import AGGREGATES, CATALOG, Record
+from fastndcg.metrics.families.record import list_facts, list_trec_names
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import FIELDS, Convention, conventions, parse_convention
 from fastndcg.named_conventions.convention import short
@@ -131,7 +131,7 @@ def run_warmup(arguments: argparse.Namespace) -> None:
         folder, n_bytes = clear()
         rows = [["removed", f"{n_bytes / 1e6:.1f} MB of machine code in {folder or 'no folder'}"]]
     elif arguments.list:
-        from fastndcg.kernels.listing import list_kernels
+        from fastndcg.kernels.signatures import list_kernels
 
         rows = [[line] for line in list_kernels()]
     else:

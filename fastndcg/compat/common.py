@@ -89,7 +89,7 @@ class JudgedRun(NamedTuple):
         with np.errstate(over="ignore"):  # scores beyond float32 become infinite, as in C
             scores = self.rankings.scores.astype("f4")
         is_mixed = np.zeros(len(labels), bool)
-        load_kernels("ranking.ties").mark_mixed_ties(read_only(scores), read_only(kinds), offsets, is_mixed)
+        load_kernels("ranking.candidates").mark_mixed_ties(read_only(scores), read_only(kinds), offsets, is_mixed)
         n_mixed = count_before(is_mixed)[offsets]
         keys = np.zeros(len(scores), "i8")
         for query in np.flatnonzero(np.diff(n_mixed)).tolist():

@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError
-from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.compact import CountedRankings, RankedLists, ScoreRowRankings
 from fastndcg.rankings.rankings import Rankings, of_documents, refuse_changed, without_negative_labels

@@ -22,7 +22,7 @@ from fastndcg.engine.scratch import CandidateArrays, HitArrays, HitBuffers, Idea
 from fastndcg.errors import Choice
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.ties import TIES, TiePolicy
+from fastndcg.named_conventions.named_choices import TIES, TiePolicy
 from fastndcg.parsing import Value
 from fastndcg.rankings.compact import CountedRankings, HitRankings, ScoreRowRankings
 from fastndcg.rankings.rankings import VIEWS, Rankings, refuse_changed
@@ -143,7 +143,7 @@ class ScoreRanker(Ranker):
         if n_nan:
             refuse_nan(self.rankings)
         if n_open and not has_changed:  # queries with many candidates
-            load_kernels("ranking.many_candidates").rank_remaining(
+            load_kernels("ranking.rank").rank_remaining(
                 self.scores, self.document_offsets, first, candidates.arrays, depth, self.strategy, out.arrays
             )
             n_tied, _, _, has_changed = out.counts.tolist()
@@ -159,7 +159,7 @@ class ScoreRanker(Ranker):
         if policy.orders == "label":
             order_by_label(policy, out)
             return
-        tie_policies = load_kernels("ranking.ties")
+        tie_policies = load_kernels("ranking.candidates")
         rankings = self.rankings
         # for input_reversed, `apply_convention` has numbered the documents
         keys = policy.choose(id=rankings.tie_keys, input=rankings.tie_keys if policy.falls else None)
@@ -185,7 +185,7 @@ class KnownRanker(Ranker):
 
     def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
         """Write the hits of a chunk, and order ties by label where the policy says so."""
-        load_kernels("ranking.known_ranks").write_known_hits(self.known, first, candidates.arrays, depth, out.arrays)
+        load_kernels("ranking.rank_matrix").write_known_hits(self.known, first, candidates.arrays, depth, out.arrays)
         return order_by_label(self.policy, out)
 
 
@@ -219,7 +219,7 @@ class CountRanker(Ranker):
 
     def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
         """Write the hits of a chunk in rank order, and order ties."""
-        load_kernels("ranking.known_ranks").write_counted_hits(
+        load_kernels("ranking.rank_matrix").write_counted_hits(
             tuple(self.rankings.judged_hits.counts), self.label_offsets, first, candidates.arrays, depth,
             find_tie_order(self.policy), out.arrays,
         )  # fmt: skip
@@ -247,8 +247,7 @@ def order_by_label(policy: TiePolicy, out: HitBuffers) -> int:
     """
     n_tied = int(out.counts[0])
     if n_tied and policy.choose(group=False, label=True, input=False, id=False):
-        tie_policies = load_kernels("ranking.ties")
-        (tie_policies.order_best_first if policy.falls else tie_policies.order_worst_first)(out.arrays)
+        load_kernels("ranking.candidates").order_by_label(policy.falls, out.arrays)
     return n_tied
 
 
@@ -512,12 +511,12 @@ class ChunkLabels:
         offsets = self.pool_candidates.offsets
         depth = context.depth
         out = self._scratch.ideal_buffers(key, len(labels), len(offsets))
-        load_kernels("ranking.ideal").rank_ideal(labels, offsets, depth, skip_all_ones, out.arrays)
+        load_kernels("ranking.sort").rank_ideal(labels, offsets, depth, skip_all_ones, out.arrays)
         n_hits = out.offsets.item(-1)
         if n_hits < 0:
             pool = context.rankings.pool
             all_offsets = self.document_offsets if pool is None else pool[1]
-            load_kernels("ranking.ideal").rank_ideal_rest(
+            load_kernels("ranking.sort").rank_ideal_rest(
                 labels, offsets, all_offsets, self.first, depth, skip_all_ones, out.arrays
             )
             n_hits = out.offsets.item(-1)

@@ -14,8 +14,8 @@ import numpy as np
 from fastndcg.engine.apply import keeps_rankings
 from fastndcg.engine.chunk import ChunkPlan, Discounts, make_discounts
 from fastndcg.engine.kernel_inputs.registry import Kernel, MetricTask
-from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import find_call, find_kernel
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff, check_combinations, count_ideal_ranks, find_kernel_place

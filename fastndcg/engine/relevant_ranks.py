@@ -19,11 +19,11 @@ from fastndcg.engine.apply import check_labels
 from fastndcg.engine.chunk import MIN_DOCUMENTS_FOR_THREADS, Ranker, Span, cut_queries, make_ranker
 from fastndcg.engine.plan import find_gains
 from fastndcg.engine.scratch import Scratch
-from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.compact import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.rankings import Rankings

@@ -23,11 +23,11 @@ from fastndcg.inputs.interactions import RankingPartitions
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.table import Qrels
-from fastndcg.metrics.families.definition import Definition
+from fastndcg.metrics.families.record import Definition
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff, refuse_repeats
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, put
 from fastndcg.reference import apply_undefined_policy, expectation

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from fastndcg.named_conventions.fields import Field
-from fastndcg.named_conventions.named_choices import NamedChoices, Registry, parse_named
+from fastndcg.named_conventions.named_choices import Field, NamedChoices, Registry, parse_named
 from fastndcg.parsing import as_count, as_float
 
 ABSENT_CHOICES = ("zero", "minimum", "mean", "skip")

@@ -20,7 +20,7 @@ from fastndcg.inputs.ids import Groups, IdColumn
 from fastndcg.inputs.messages import Options, Source, refuse_keywords
 from fastndcg.inputs.table import Rows, Run
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import Array, check_whole_number, put, read_only
 from fastndcg.results.notes import notes_on_systems
 from fastndcg.runtime.escapes import show_name

@@ -14,7 +14,7 @@ from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, make_comparable
 from fastndcg.inputs.table import Rows, Run
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import Array, put, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_stopped, run_all

@@ -36,7 +36,7 @@ from fastndcg.fusion.normalization import (
 )
 from fastndcg.fusion.training import NO_RELEVANT, SEGFUSE_ENDS
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.metrics.parameters import check_parameter
+from fastndcg.metrics.families.record import check_parameter
 from fastndcg.parsing import Value, as_float, format_call, parse_call
 from fastndcg.rankings.validation import Array, read_only
 

@@ -22,7 +22,7 @@ from fastndcg.inputs.join import refuse_nan_scores, tie_keys
 from fastndcg.inputs.messages import are_columns
 from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run, Table
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import Array, put, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.foreign_arrays import Picklable

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.kernels.input_arrays import IdBytes
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.kernels.shared import IdBytes
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.threads import check_threads, run_all
 

@@ -12,11 +12,10 @@ import numpy as np
 from fastndcg.errors import Choice, InvalidInputError, shorten
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, join_segments, make_comparable, run_on_spans
 from fastndcg.inputs.table import Qrels, Rows, Run, Table
-from fastndcg.kernels.input_arrays import JudgedIds, MatchedLabels, RetrievedIds
-from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.kernels.shared import MAX_RANK, JudgedIds, MatchedLabels, RetrievedIds
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_offsets, put, read_only
 

@@ -31,7 +31,7 @@ from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.table import Qrels, Rows, Run, Table, choose_run, describe_row, refuse_repeated, refuse_sizes
 from fastndcg.inputs.table_sources import WHOLE, TableSource, convert_arrow_errors, pyarrow
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels, as_offsets, as_scores, is_wide, read_only
 from fastndcg.runtime.escapes import show_name

@@ -29,8 +29,8 @@ from fastndcg.inputs.messages import Source
 from fastndcg.inputs.streams import FileRequest
 from fastndcg.inputs.table import RepeatedRun, Rows, Table
 from fastndcg.inputs.table_sources import pyarrow
-from fastndcg.kernels.input_arrays import LineOutput
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.kernels.shared import LineOutput
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.imports import optional_import

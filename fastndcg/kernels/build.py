@@ -119,10 +119,9 @@ def _imported_by(module: str) -> frozenset[str]:
     """Return the sources that a file of kernels is made from: itself and what it imports of the kernels."""
     name = f"{module.replace('.', '/')}.py"
     found = {name}
-    llvm = KERNELS / "llvm" / f"{module.rpartition('.')[2]}.py"
     tree = ast.parse((KERNELS / name).read_text())
     if any(getattr(node, "id", "") == "instruction" for node in ast.walk(tree)):
-        found.add(f"llvm/{llvm.name}")
+        found.add("intrinsics.py")
     for node in ast.walk(tree):
         name = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
         if isinstance(node, ast.ImportFrom) and name.startswith("fastndcg.kernels."):

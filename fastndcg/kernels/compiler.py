@@ -39,7 +39,7 @@ _dispatchers: set[Any] = set()  # of all kernels
 def make(stub: Compiled) -> Any:
     """Return the Numba function of a kernel or of a function that kernels call."""
     if stub.kind == "instruction":
-        return getattr(INSTRUCTIONS[stub.py_func.__module__.rpartition(".")[2]], stub.py_func.__name__)
+        return getattr(INTRINSICS, stub.py_func.__name__)
     dispatcher = numba.njit(**stub.numba_options)(stub.py_func)
     if stub.kind == "kernel":
         if not stub.options.get("takes_functions"):  # the cache cannot tell functions apart
@@ -200,4 +200,4 @@ def _read_sources(folder: Any, place: str) -> Iterator[tuple[str, bytes]]:
 
 FOLDER = StateFolder(_hash_sources())
 # loaded here: while Numba compiles, nothing may wait for the lock of imports, which a fork in another thread may hold
-INSTRUCTIONS = {name: load(f"fastndcg.kernels.llvm.{name}") for name in ("bytes", "panels", "python_objects", "simd")}
+INTRINSICS = load("fastndcg.kernels.intrinsics")

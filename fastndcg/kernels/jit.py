@@ -4,7 +4,7 @@ Decorators of kernels and of what kernels call. This module does not import Numb
 @kernel       A function that Python calls.
 @inline       A function that becomes part of each kernel that calls it. It is not compiled by itself.
 @helper       A long function that is compiled once for all kernels that call it.
-@instruction  A function that Numba replaces by the machine instructions of the same name in kernels/llvm/.
+@instruction  A function that Numba replaces by the machine instructions of the same name in intrinsics.py.
 
 A kernel runs machine code that was built before, for the types of the call: see machine_code.py. Without it, Numba
 compiles the kernel: see compiler.py. If NUMBA_DISABLE_JIT is set, all these functions are plain Python.

@@ -1,11 +1,12 @@
 """
-Compare 16 or 64 entries of an array at once, with portable LLVM vectors.
+Single machine instructions: compare 16 or 64 entries of an array at once, load several bytes, multiply 64-bit numbers.
 
 A vector has LANES or WIDE lanes. A mask is a uint64 with one bit a lane, lane i in bit i. `place` is the first entry of
-a vector: all its lanes must be within the array.
+a vector: all its lanes must be within the array. Words of bytes are uint64, because Numba makes a float of a uint64 and
+an int64.
 
 Each instruction is defined here in Python, with checks of its bounds. Kernels get the machine instructions of
-kernels/llvm/simd.py.
+intrinsics.py.
 """
 
 import numpy as np
@@ -135,3 +136,57 @@ def popcount(mask):
 def lowest_bit(mask):
     """Return the first lane in a mask that is not 0."""
     return (int(mask) & -int(mask)).bit_length() - 1
+
+
+BYTES = 8
+WINDOW = 64
+
+
+@instruction
+def load_word(data, place):
+    """Return the 8 bytes from `place` on as one number, the first byte lowest."""
+    if not 0 <= place <= len(data) - BYTES:
+        raise IndexError(f"{BYTES} bytes from {place} on must be within the array, but its length is {len(data)}")
+    return np.uint64(int.from_bytes(data[place : place + BYTES].tobytes(), "little"))
+
+
+@instruction
+def store_word(data, place, word):
+    """Store a number as the 8 bytes from `place` on, the lowest byte first."""
+    if not 0 <= place <= len(data) - BYTES:
+        raise IndexError(f"{BYTES} bytes from {place} on must be within the array, but its length is {len(data)}")
+    data[place : place + BYTES] = np.frombuffer(int(word).to_bytes(BYTES, "little"), "u1")
+
+
+@instruction
+def mask_separators(data, place):
+    """Return the mask of the blanks, tabs and line ends among 64 bytes from `place` on, bit i for byte i."""
+    if not 0 <= place <= len(data) - WINDOW:
+        raise IndexError(f"{WINDOW} bytes from {place} on must be within the array, but its length is {len(data)}")
+    window = data[place : place + WINDOW].tolist()
+    return np.uint64(sum(1 << lane for lane, byte in enumerate(window) if byte in b"\t\n\v\f\r "))
+
+
+@instruction
+def multiply_wide(left, right):
+    """Return the high and the low 64 bits of a product."""
+    product = int(left) * int(right)
+    return np.uint64(product >> 64), np.uint64(product & (2**64 - 1))
+
+
+@instruction
+def count_leading_zeros(word):
+    """Return the number of zero bits above the highest bit that is set."""
+    return np.uint64(64 - int(word).bit_length())
+
+
+@instruction
+def bits_to_float(bits):
+    """Return the float64 that has the same bits."""
+    return np.uint64(bits).view("f8")
+
+
+@instruction
+def swap_bytes(word):
+    """Return the number with its 8 bytes in reverse order."""
+    return np.uint64(int.from_bytes(int(word).to_bytes(BYTES, "little"), "big"))

@@ -1,4 +1,4 @@
-"""Custom metrics: functions of users that are evaluated like metrics of the catalogue."""
+"""Custom metrics: functions of users that are evaluated like metrics of the catalogue, and their reference twin."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.metrics.describe import AMBIGUOUS
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.families import AGGREGATES, CATALOG, REGISTERED, Parameter, Record
-from fastndcg.metrics.families.record import TIE_POLICIES
-from fastndcg.metrics.metric import AGGREGATED_NAMES, NAMES, Metric
+from fastndcg.metrics.families.counts import n_relevant
+from fastndcg.metrics.families.record import TIE_POLICIES, Definition
+from fastndcg.metrics.metric import AGGREGATED_NAMES, AMBIGUOUS, NAMES, Metric
 from fastndcg.metrics.trec_eval import BY_LOWER_NAME
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -149,3 +152,23 @@ def _forget(name: str) -> None:
     old: Any = CATALOG.pop(name, None)
     for text in (old.name, *old.aliases) if old else ():
         NAMES.pop(text.lower(), None)
+
+
+def evaluate_custom_metric(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the value of the user's function for an order without ties."""
+    record = definition.metric.record
+    function: Any = getattr(record.function, "py_func", record.function)
+    hits = [(label, above) for above, label in enumerate(labels[: definition.k]) if label != 0]
+    ideal = [label for label in sorted(judged, reverse=True)[: definition.k] if label != 0]
+    return float(
+        function(
+            np.array([label for label, _ in hits], "f8"),
+            np.array([above for _, above in hits], "i4"),
+            np.ones(len(hits), "i4"),
+            np.array(ideal, "f8"),
+            float(n_relevant(labels, judged, definition._replace(k=None))),
+            len(labels),
+            MAX_RANK if definition.k is None else min(definition.k, MAX_RANK),
+            *(definition.get(parameter.name) for parameter in record.parameters),
+        )
+    )

@@ -7,7 +7,7 @@ import math
 from typing import NoReturn
 
 from fastndcg.errors import Choice, InvalidInputError, Option, Words
-from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from fastndcg.named_conventions import learning_to_rank, recommenders, retrieval, search
-from fastndcg.named_conventions.convention import Bug, Convention
-from fastndcg.named_conventions.fields import CHOICES, FIELDS
+from fastndcg.named_conventions import learning_to_rank, recommenders, search
+from fastndcg.named_conventions.convention import CHOICES, FIELDS, Bug, Convention
 from fastndcg.named_conventions.named_choices import Registry, parse_named
 
 __all__ = ["CHOICES", "FIELDS", "KINDS", "Bug", "Convention", "Conventions", "conventions", "parse_convention"]
@@ -74,7 +73,7 @@ KINDS = {
     **{convention.name: "search" for convention in search.RECORDS},
     **{convention.name: "learning_to_rank" for convention in learning_to_rank.RECORDS},
     **{convention.name: "recommenders" for convention in recommenders.RECORDS},
-    **{convention.name: "retrieval" for convention in retrieval.RECORDS},
+    **{convention.name: "retrieval" for convention in search.RETRIEVAL},
     "default": "default",
 }  # by the names of conventions
 conventions = Conventions(
@@ -82,6 +81,6 @@ conventions = Conventions(
     *search.RECORDS,
     *learning_to_rank.RECORDS,
     *recommenders.RECORDS,
-    *retrieval.RECORDS,
+    *search.RETRIEVAL,
 )
 Convention.registry = conventions

@@ -1,17 +1,17 @@
-"""`Convention`: one choice for each field, its source, and known differences from the peer."""
+"""`Convention`: its fields, one choice for each, its source, and known differences from the peer."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar, NamedTuple
 
 from fastndcg.choices import TiePolicy
-from fastndcg.named_conventions.fields import CHOICES, FIELDS, Field
-from fastndcg.named_conventions.named_choices import NamedChoices
-from fastndcg.parsing import Value, format_value
+from fastndcg.named_conventions.named_choices import TIES, Field, NamedChoices, chosen_from
+from fastndcg.parsing import Value, as_count, as_discounts, as_gains, format_value
 from fastndcg.runtime.escapes import show_name
+
+UNDEFINED: tuple[str | int, ...] = ("nan", 0, 1, "raise")
 
 
 class PeerMetric(NamedTuple):
@@ -152,34 +152,88 @@ class Convention(NamedChoices):
     default(ties=input)
     """
 
-    FIELDS: ClassVar[Mapping[str, Field]] = FIELDS
     WHAT: ClassVar[str] = "convention"
 
     name: str
-    gain: Value = "linear"
-    label_fractions: str = "kept"
-    discount: Value = "log2"
-    ideal: str = "judged"
-    pool: str = "judged"
-    relevant: str = "at least 1"
-    default_k: str | int = "all"
-    ties: TiePolicy = "average"
-    undefined: str | int = "nan"
-    undefined_ap: str | int = "as undefined"
-    no_relevant: str = "defined"
-    unjudged: str = "nonrelevant"
-    negative_labels: str = "raise_in_arrays"
-    missing_in_run: str = "zero"
-    missing_in_qrels: str = "skip"
-    nan_scores: str = "raise"
-    score_dtype: str = "as given"
-    ap_denominator: str = "n_relevant"
-    precision_denominator: str = "k"
-    recall_denominator: str = "n_relevant"
-    recall_rounding: str = "up"
-    rbp_gain: str = "binary"
-    residual_of_nothing: int = 1
-    precision_mean: str = "macro"
+    gain: Value = chosen_from(
+        ("linear", "exp2", "binary"),
+        "gain of a label: itself, 2^label − 1, 1 if it is relevant, or what a table says",
+        as_gains,
+        " or a table of finite numbers of 0 or more that starts with 0",
+    )
+    label_fractions: str = chosen_from(
+        ("kept", "cut off"), "whether a gain sees a label's fraction, or its whole part alone"
+    )
+    discount: Value = chosen_from(
+        ("log2", "log2(max(r, 2))", "1/r", "none"),
+        "discount of rank r: 1/log2(r + 1), 1/log2(max(r, 2)), 1/r, 1, or what a table says",
+        as_discounts,
+        " or a table of finite numbers of 0 or more that never rises",
+    )
+    ideal: str = chosen_from(
+        ("judged", "k best", "min(k, n_retrieved)"),
+        "what IDCG@k adds up: the best order of the judged documents, k documents of the query's highest gain, or the "
+        "best order down to the rank where the run ends",
+    )
+    pool: str = chosen_from(
+        ("judged", "retrieved"),
+        "whether judged documents that were not retrieved count, as relevant and in the ideal order",
+    )
+    relevant: str = chosen_from(
+        ("at least 1", "above 0", "above 0.5"),
+        "the labels that are relevant, where a metric's `rel` is left out",
+    )
+    default_k: str | int = chosen_from(
+        ("all",), "how many ranks count where a metric has no cutoff", as_count, " or a whole number of 1 or more"
+    )
+    ties: TiePolicy = chosen_from(
+        tuple(TIES),
+        "how equal scores are ranked: the expectation over all orders, as given, by id, by label, the last first, or "
+        "all at the mean of their ranks",
+    )
+    undefined: str | int = chosen_from(
+        UNDEFINED, "the value of a query for which a metric has none; NaN is left out of means"
+    )
+    undefined_ap: str | int = chosen_from(("as undefined", *UNDEFINED), "the same for AP")
+    no_relevant: str = chosen_from(
+        ("defined", "undefined", "skipped"),
+        "RR and Success of a query without relevant documents: 0, or undefined as AP and R are; or all are undefined",
+    )
+    unjudged: str = chosen_from(
+        ("nonrelevant", "removed"),
+        "whether documents without a judgment, or with a label below 0, keep their ranks or are taken out first",
+    )
+    negative_labels: str = chosen_from(
+        ("raise_in_arrays", "zero", "raise", "keep", "removed"),
+        "negative labels: refused (in arrays, and 0 in qrels), 0, refused, gaining less than nothing, or taken out",
+    )
+    missing_in_run: str = chosen_from(
+        ("zero", "skip", "raise"), "a judged query that the run left out: ranks nothing, is left out, or an error"
+    )
+    missing_in_qrels: str = chosen_from(
+        ("skip", "undefined", "raise"), "a query of the run without judgments: is left out, undefined, or an error"
+    )
+    nan_scores: str = chosen_from(("raise", "last"), "NaN scores: an error, or below all others, tied with one another")
+    score_dtype: str = chosen_from(
+        ("as given", "float32"), "whether scores are rounded to float32 before they are compared"
+    )
+    ap_denominator: str = chosen_from(
+        ("n_relevant", "min(k, n_relevant)", "n_hits", "k", "min(k, n_relevant, n_retrieved)"), "what AP@k divides by"
+    )
+    precision_denominator: str = chosen_from(("k", "min(k, n_retrieved)", "min(k, n_relevant)"), "what P@k divides by")
+    recall_denominator: str = chosen_from(("n_relevant", "min(k, n_relevant)"), "what R@k divides by")
+    recall_rounding: str = chosen_from(
+        ("up", "nearest", "up from a tenth"),
+        "how recall · R, the relevant documents that IPrec asks for, becomes a whole number",
+    )
+    rbp_gain: str = chosen_from(
+        ("binary", "share of highest"),
+        "RBP's gains: 1 if relevant, where `gain` is left out; or `gain`, over the query's highest if that is above 1",
+    )
+    residual_of_nothing: int = chosen_from((1, 0), "RBP_resid of a query that ranks no documents")
+    precision_mean: str = chosen_from(
+        ("macro", "micro"), "the mean of P: of the queries' values, or all documents found over all denominators"
+    )
     peer: str = ""
     versions: str = ""
     source: str = ""
@@ -213,6 +267,11 @@ class Convention(NamedChoices):
 
         title, *lines = _describe(self)
         return html_facts(title, [_split_fact(line) for line in lines])
+
+
+FIELDS: dict[str, Field] = {one.name: one.metadata["field"] for one in fields(Convention) if one.metadata}
+CHOICES = {name: one.choices for name, one in FIELDS.items()}
+Convention.FIELDS = FIELDS
 
 
 def _split_fact(line: str) -> tuple[str, str]:

@@ -1,15 +1,78 @@
-"""Named sets of choices: what the conventions of metrics and those of fusion share."""
+"""Named sets of choices, and the table of tie policies: what the conventions of metrics and those of fusion share."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field as dataclass_field
 from dataclasses import fields as dataclass_fields
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, shorten, suggest_name
-from fastndcg.named_conventions.fields import Field
 from fastndcg.parsing import Value, format_call, format_value, parse_call
+
+
+class Field(NamedTuple):
+    """
+    A field of a convention: its choices, the default first, and a description.
+
+    `read` converts values that are not among the choices. It returns None for an invalid value. `rule` describes the
+    valid values in messages.
+    """
+
+    choices: tuple[str | int | float, ...]
+    text: str
+    read: Callable[[Any], Value | None] | None = None
+    rule: str = ""
+
+
+def chosen_from(
+    choices: tuple[str | int, ...], text: str, read: Callable[[Any], Value | None] | None = None, rule: str = ""
+) -> Any:
+    """Declare a field of a class of choices: see `Field`. The first choice is its default."""
+    return dataclass_field(default=choices[0], metadata={"field": Field(choices, text, read, rule)})
+
+
+class TiePolicy(NamedTuple):
+    """
+    What orders the documents of a tie group.
+
+    `orders` is "group" where nothing orders them and they share the ranks of the group, "label", "input" for their
+    places, or "id". `falls` is True if they come by falling label, place or id.
+    """
+
+    orders: str
+    falls: bool = False
+
+    def choose(self, **values: Any) -> Any:
+        """
+        Return the value for what this policy orders by.
+
+        Code that orders ties names every order that it knows, so that a new one cannot get the values of another.
+
+        Raises
+        ------
+        NotImplementedError
+            If no value is for this order.
+        """
+        if self.orders not in values:
+            raise NotImplementedError(
+                f"this code orders ties by {', '.join(values)}, not by {shorten(self.orders)}. Add the order here, and "
+                "to the reference."
+            )
+        return values[self.orders]
+
+
+TIES = {
+    "average": TiePolicy("group"),
+    "input": TiePolicy("input"),
+    "id_descending": TiePolicy("id", falls=True),
+    "id_ascending": TiePolicy("id"),
+    "best": TiePolicy("label", falls=True),
+    "worst": TiePolicy("label"),
+    "input_reversed": TiePolicy("input", falls=True),
+    "mean_rank": TiePolicy("group"),
+}
 
 
 class NamedChoices:

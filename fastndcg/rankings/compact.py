@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import CheckedRankings, Rankings, has_labels_below_0
 from fastndcg.rankings.validation import Array, read_only

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from fastndcg.errors import Argument, InvalidInputError, InvalidTypeError, shorten
-from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.foreign_arrays import Picklable, hold, is_mapped
 

@@ -30,8 +30,7 @@ from fastndcg.inputs.models import Model, read_score_matrix
 from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.families.counts import n_relevant, precision_denominator, recall_denominator
-from fastndcg.metrics.families.definition import JudgedBySubtopic
-from fastndcg.metrics.families.record import WHATEVER_THE_LABELS
+from fastndcg.metrics.families.record import WHATEVER_THE_LABELS, JudgedBySubtopic
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import (
     check_combinations,
@@ -43,7 +42,7 @@ from fastndcg.metrics.resolve import (
     refuse_ties,
 )
 from fastndcg.named_conventions import Convention, parse_convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.rankings import Rankings, check_patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array

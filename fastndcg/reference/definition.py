@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, shorten
-from fastndcg.metrics.families.definition import POOLED, UNJUDGED, Definition, MeanRanked
+from fastndcg.metrics.families import FAMILIES
+from fastndcg.metrics.families.record import POOLED, UNJUDGED, Definition, MeanRanked
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.runtime.imports import load
@@ -27,7 +28,8 @@ from fastndcg.runtime.imports import load
 def load_twin(place: str) -> Callable[..., Any]:
     """Return the definition in plain Python that has the place of a kernel, such as "gains.ndcg"."""
     file, _, name = place.partition(".")
-    twin: Callable[..., Any] = getattr(load(f"fastndcg.metrics.families.{file}"), name)
+    package = "fastndcg.metrics.families" if file in FAMILIES else "fastndcg.metrics"  # of custom metrics
+    twin: Callable[..., Any] = getattr(load(f"{package}.{file}"), name)
     return twin
 
 

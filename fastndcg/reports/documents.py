@@ -20,7 +20,7 @@ from fastndcg.inputs.models import Model
 from fastndcg.inputs.table import Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.reference.definition import order_by_policy
 from fastndcg.reports.queries import MetricValues

@@ -115,7 +115,7 @@ def to_limbs(values: Array) -> Array:
     The numbers are limbs of 32 bits, and the counts of values without NaN, of NaN, of infinity and of minus infinity.
     Up to 2**31 sums may be added before a limb overflows.
     """
-    kernels = load_kernels("statistics.exact_sum")
+    kernels = load_kernels("statistics")
     limbs = np.zeros(kernels.N_LIMBS, "i8")
     counts = np.zeros(3, "i8")
     for start in range(0, len(values), MOST):
@@ -127,7 +127,7 @@ def to_limbs(values: Array) -> Array:
 
 def count_limbs() -> int:
     """Return the number of int64 numbers of an exact sum."""
-    return int(load_kernels("statistics.exact_sum").N_LIMBS) + 4
+    return int(load_kernels("statistics").N_LIMBS) + 4
 
 
 def split_squares(values: Array) -> tuple[Array, Array]:

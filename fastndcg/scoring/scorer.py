@@ -13,7 +13,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Options
-from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.rankings.validation import Array, as_array, check_whole_number, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads, run_all

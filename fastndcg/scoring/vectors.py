@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.rankings.validation import Array, as_array
 from fastndcg.runtime.foreign_arrays import FileRows
 from fastndcg.scoring.sources import OPERANDS, Factors, compute_squares, name_dtype, take_rows

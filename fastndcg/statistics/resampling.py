@@ -31,25 +31,25 @@ FillWeights = Callable[[int, Array], None]  # takes the first replicate and the 
 
 def bootstrap_sums(rows: Array, design: Design, settings: Settings) -> Array:
     """Return the (replicates, n_rows) sums over units that are drawn with replacement."""
-    from fastndcg.kernels.statistics import resampling
+    from fastndcg.kernels import statistics as kernels
 
     key = make_key(settings.seed, BOOTSTRAP)
 
     def make_fill() -> FillWeights:
         words = np.empty(N_WORDS, "u8")
-        return lambda first, weights: resampling.draw_counts(key, first, design.stratum_offsets, words, weights)
+        return lambda first, weights: kernels.draw_counts(key, first, design.stratum_offsets, words, weights)
 
     return _sum_replicates(rows, settings, make_fill)
 
 
 def sign_sums(rows: Array, settings: Settings) -> Array:
     """Return the (replicates, n_rows) sums over units with random signs."""
-    from fastndcg.kernels.statistics import resampling
+    from fastndcg.kernels import statistics as kernels
 
     key = make_key(settings.seed, SIGNS)
 
     def make_fill() -> FillWeights:
-        return lambda first, weights: resampling.draw_signs(key, first, weights)
+        return lambda first, weights: kernels.draw_signs(key, first, weights)
 
     return _sum_replicates(rows, settings, make_fill)
 
@@ -61,7 +61,7 @@ def permuted_ranges(values: Array, settings: Settings) -> Array:
     Each replicate exchanges the systems at random within every unit. `values` is (n_metrics, n_units, n_systems).
     A range is the largest minus the smallest sum of a system.
     """
-    from fastndcg.kernels.statistics import resampling
+    from fastndcg.kernels import statistics as kernels
 
     n_metrics, _, n_systems = values.shape
     out = np.empty((_round_up_to_group(settings.replicates), n_metrics))
@@ -72,7 +72,7 @@ def permuted_ranges(values: Array, settings: Settings) -> Array:
         sums = np.empty((n_metrics, n_systems))
 
         def work(first: int) -> None:
-            resampling.permuted_ranges(key, first, values, order, sums, out[first : first + GROUP])
+            kernels.permuted_ranges(key, first, values, order, sums, out[first : first + GROUP])
 
         return work
 
@@ -106,7 +106,7 @@ def draw_numbers(seed: int, purpose: int, n: int) -> Array:
 
 
 def _splitmix64(numbers: Array) -> Array:
-    """Return the SplitMix64 hash of each number, uint64, equal to kernels/statistics/resampling.py."""
+    """Return the SplitMix64 hash of each number, uint64, equal to kernels/statistics.py."""
     z = numbers + STEP
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -116,7 +116,7 @@ def _splitmix64(numbers: Array) -> Array:
 
 def _sum_replicates(rows: Array, settings: Settings, make_fill: Callable[[], FillWeights]) -> Array:
     """Return the weighted sums of all replicates. Each call of a worker fills the weights of one group first."""
-    from fastndcg.kernels.statistics import resampling
+    from fastndcg.kernels import statistics as kernels
 
     n_units = rows.shape[1]
     out = np.empty((_round_up_to_group(settings.replicates), len(rows)))
@@ -127,7 +127,7 @@ def _sum_replicates(rows: Array, settings: Settings, make_fill: Callable[[], Fil
 
         def work(first: int) -> None:
             fill(first, weights)
-            resampling.weighted_sums(weights, rows, out[first : first + GROUP])
+            kernels.weighted_sums(weights, rows, out[first : first + GROUP])
 
         return work
 

@@ -125,14 +125,14 @@ def count_extreme(replicates: Array, observed: float, alternative: str, rounding
 
 def _enumerate_signs(differences: Array, alternative: str, rounding: float) -> float:
     """Return the exact p-value over all signs of the differences."""
-    from fastndcg.kernels.statistics import resampling
+    from fastndcg.kernels import statistics as kernels
 
     if not len(differences):
         return 1.0
     if alternative == "less":
         differences = -differences
     counts = np.zeros(2, "i8")
-    resampling.count_extreme(differences, float(differences.sum()), rounding, np.empty(len(differences)), counts)
+    kernels.count_extreme(differences, float(differences.sum()), rounding, np.empty(len(differences)), counts)
     return float(counts[1 if alternative == "two-sided" else 0]) / 2.0 ** len(differences)
 
 

@@ -12,18 +12,9 @@ from rules.project import File, Function, parse, read_catalogue, read_files, run
 
 # decorators, intrinsics, and the lookup of kernels
 NO_KERNELS = {
-    "__init__",
-    "__main__",
-    "bytes",
-    "build",
-    "compiler",
-    "jit",
-    "limits",
-    "listing",
-    "lookup",
-    "machine_code",
-}
-NO_KERNELS |= {"input_arrays", "native_object", "panels", "python_objects", "signatures", "simd"}
+    "__init__", "build", "compiler", "intrinsics", "jit", "lookup", "machine_code", "native_object", "panels",
+    "python_objects", "shared", "signatures", "simd",
+}  # fmt: skip
 DECORATORS = ("kernel", "inline", "helper")
 
 
@@ -42,33 +33,21 @@ def kernels_look_alike(root: Path) -> Iterator[str]:
 
 
 def instructions_have_twins(root: Path) -> Iterator[str]:
-    """Check that each function with @instruction has machine instructions in kernels/llvm/, and the reverse."""
-    machine: dict[str, set[str]] = {}
-    for file in read_files(root, "fastndcg/kernels/llvm"):
-        machine[file.path.stem] = {name for name in _top_names(file) if not name.startswith("_")}
+    """Check that each function with @instruction has machine instructions in kernels/intrinsics.py, and the reverse."""
+    marked = {}
     for file in read_files(root, "fastndcg/kernels"):
         functions = [node for node in file.tree.body if isinstance(node, Function)]
-        marked = {node.name: node for node in functions if "instruction" in map(ast.unparse, node.decorator_list)}
-        for name, function in marked.items():
-            if name not in machine.get(file.path.stem, ()):
-                yield f"{file.name}:{function.lineno}: {name} needs machine instructions in llvm/{file.path.name}"
-        intrinsics = [node for node in functions if "intrinsic" in map(ast.unparse, node.decorator_list)]
-        if file.path.parent.name == "llvm":
-            plain = _read_instructions(root, file.path.stem)
-            for function in intrinsics:
-                if function.name not in plain:
-                    yield f"{file.name}:{function.lineno}: {function.name} needs a definition with @instruction"
-
-
-def _read_instructions(root: Path, stem: str) -> set[str]:
-    """Return the names of the functions with @instruction in the file of kernels of a name."""
-    return {
-        node.name
-        for file in read_files(root, "fastndcg/kernels")
-        if file.path.stem == stem and file.path.parent.name != "llvm"
-        for node in file.tree.body
-        if isinstance(node, Function) and "instruction" in map(ast.unparse, node.decorator_list)
-    }
+        if file.path.stem == "intrinsics":
+            intrinsics = file
+            emitting = [node for node in functions if any("emits" in ast.unparse(one) for one in node.decorator_list)]
+        for node in functions:
+            if "instruction" in map(ast.unparse, node.decorator_list):
+                marked[node.name] = f"{file.name}:{node.lineno}"
+    for name in marked.keys() - _top_names(intrinsics):
+        yield f"{marked[name]}: {name} needs machine instructions in {intrinsics.name}"
+    for function in emitting:
+        if function.name not in marked:
+            yield f"{intrinsics.name}:{function.lineno}: {function.name} needs a definition with @instruction"
 
 
 def catalogue_is_complete(root: Path) -> Iterator[str]:

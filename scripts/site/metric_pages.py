@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from fastndcg.metrics.describe import describe_ties, list_trec_names
 from fastndcg.metrics.families import AGGREGATES, CATALOG, FAMILIES, Parameter, Record
-from fastndcg.metrics.families.aggregates import AggregateRecord
-from fastndcg.metrics.families.record import TIE_POLICIES, TIES_AND_MEAN_RANK
+from fastndcg.metrics.families.record import (
+    TIE_POLICIES,
+    TIES_AND_MEAN_RANK,
+    AggregateRecord,
+    describe_ties,
+    list_trec_names,
+)
 from fastndcg.parsing import format_value
 from scripts.site import metric_examples as examples
 from scripts.site.markdown import table

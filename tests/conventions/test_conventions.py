@@ -18,8 +18,8 @@ from fastndcg.fusion.joined_runs import rank_run
 from fastndcg.fusion.tuning import line_search
 from fastndcg.inputs.table import Run
 from fastndcg.integrations.spark.columns import check_ties
-from fastndcg.named_conventions import CHOICES, FIELDS, fields, parse_convention
-from fastndcg.named_conventions.ties import TIES, TiePolicy
+from fastndcg.named_conventions import CHOICES, FIELDS, parse_convention
+from fastndcg.named_conventions.named_choices import TIES, TiePolicy
 
 DEFAULT = fn.conventions["default"]
 
@@ -242,7 +242,7 @@ TIED = np.ones((2, 3))
 @pytest.fixture
 def dice(monkeypatch):
     monkeypatch.setitem(TIES, "dice", TiePolicy("dice"))
-    monkeypatch.setitem(fields.FIELDS, "ties", fields.FIELDS["ties"]._replace(choices=tuple(TIES)))
+    monkeypatch.setitem(FIELDS, "ties", FIELDS["ties"]._replace(choices=tuple(TIES)))
     record = fn.RR.record
     usual = record.ties
     object.__setattr__(record, "ties", (*usual, "dice"))
@@ -281,6 +281,6 @@ def test_lines_of_a_tuned_fusion_have_keys_of_known_orders_alone(dice):
 def test_choices_follow_the_table():
     from fastndcg.metrics.families.record import TIE_POLICIES, TIES_AND_MEAN_RANK
 
-    assert tuple(TIES) == fields.CHOICES["ties"] == get_args(choices.TiePolicy) == TIES_AND_MEAN_RANK
+    assert tuple(TIES) == CHOICES["ties"] == get_args(choices.TiePolicy) == TIES_AND_MEAN_RANK
     assert set(TIES) - set(TIE_POLICIES) == {"mean_rank"}
     assert f"    ties : {{{', '.join(map(repr, TIES))}}}\n" in fn.Convention.__doc__

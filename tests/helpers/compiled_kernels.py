@@ -13,7 +13,7 @@ def list_compiled():
     compiler = sys.modules.get("fastndcg.kernels.compiler")
     if compiler is None:
         return []
-    from fastndcg.kernels import jit, listing, native_object, signatures
+    from fastndcg.kernels import jit, native_object, signatures
 
     lines = set()
     for dispatcher in compiler.list_dispatchers():
@@ -25,9 +25,8 @@ def list_compiled():
         for arguments, compiled in dispatcher.overloads.items():
             types = native_object.describe_types(arguments)
             result = native_object.describe_types((compiled.signature.return_type,))
-            is_listed = (
-                "Literal" in types or listing.find_source(signatures.Signature(kernel.place, types, result))[0] != "N"
-            )
+            signature = signatures.Signature(kernel.place, types, result)
+            is_listed = "Literal" in types or signatures.find_source(signature)[0] != "N"
             if not is_listed:  # else a kernel that users' loops compile calls it
                 lines.add(f"{kernel.place} {types} -> {result}")
     return sorted(lines)

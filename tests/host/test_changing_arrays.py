@@ -11,7 +11,7 @@ import fastndcg as fn
 from fastndcg.compat import pytrec_eval
 from fastndcg.inputs import table
 from fastndcg.kernels.metrics import gains, judgments, subtopics
-from fastndcg.kernels.ranking import ties
+from fastndcg.kernels.ranking import candidates
 
 CHANGED = "must not change during an evaluation"
 
@@ -37,22 +37,22 @@ def hits(*columns):
     ],
 )
 def test_ranks_that_contradict_one_another_are_found(queries, above, tied, are_right):
-    assert ties.has_valid_tie_order(*hits(queries, above, tied)) == are_right
+    assert candidates.has_valid_tie_order(*hits(queries, above, tied)) == are_right
 
 
 def test_ranks_are_checked_across_blocks():
     """A tie group with too many hits is found if the group spans two blocks of sixty-four hits."""
     queries, above, tied = hits(np.zeros(100), np.full(100, 7), np.full(100, 100))
-    assert ties.has_valid_tie_order(queries, above, tied)
-    assert not ties.has_valid_tie_order(queries, above, tied - 1)
+    assert candidates.has_valid_tie_order(queries, above, tied)
+    assert not candidates.has_valid_tie_order(queries, above, tied - 1)
 
 
 def test_order_by_keys_stays_within_a_query_whose_scores_became_nan():
     documents, above, tied = hits([0, 1], [0, 0], [2, 2])
     scores, keys = np.full(4, np.nan), np.arange(4)
     columns = (documents, np.array([2.0, 1.0]), above, tied, np.zeros(2, "i4"), np.array([0, 2]))
-    ties.order_by_key(scores, keys, np.array([0, 4]), 0, (*columns, np.empty(1, "i4"), np.empty(4, "i8")))
-    assert not ties.has_valid_tie_order(np.zeros(2, "i4"), above, tied)
+    candidates.order_by_key(scores, keys, np.array([0, 4]), 0, (*columns, np.empty(1, "i4"), np.empty(4, "i8")))
+    assert not candidates.has_valid_tie_order(np.zeros(2, "i4"), above, tied)
 
 
 def test_bpref_of_fewer_judged_than_relevant_documents():

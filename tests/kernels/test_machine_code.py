@@ -13,21 +13,21 @@ import numpy as np
 import pytest
 from fresh_processes import NOBODY, PACKAGE, answer, make_environment, start
 
-from fastndcg.kernels import build, listing, machine_code, signatures
+from fastndcg.kernels import build, machine_code, signatures
 from fastndcg.kernels.machine_code import KERNELS
 
-SIGNATURES = "statistics.exact_sum.add_up u8[:] i8[:] i8[:] -> none\nstatistics.exact_sum.carry i8[:] -> none\n"
+SIGNATURES = "statistics.add_up u8[:] i8[:] i8[:] -> none\nstatistics.carry i8[:] -> none\n"
 CARRY = """
     import json, sys
     if {is_blocked}:
         sys.modules["numba"] = sys.modules["llvmlite"] = None
     import numpy as np
-    from fastndcg.kernels import listing, signatures
-    from fastndcg.kernels.statistics.exact_sum import carry
+    from fastndcg.kernels import signatures
+    from fastndcg.kernels.statistics import carry
     limbs = np.array([2**33, 1])
     carry(limbs)
-    sources = [listing.find_source(signature) for signature in signatures.read_signatures()]
-    print(json.dumps([limbs.tolist(), sources, listing.describe_libraries()]))
+    sources = [signatures.find_source(signature) for signature in signatures.read_signatures()]
+    print(json.dumps([limbs.tolist(), sources, signatures.describe_libraries()]))
 """
 FROM_PACKAGE = r"package \((generic|x86-64-v[234])\)"
 NEEDS_COMPILER = pytest.mark.skipif(
@@ -38,7 +38,7 @@ NOT_FOR_THE_LIST = {"metrics.custom.evaluate_custom_metric"}  # takes a function
 
 def test_list_of_signatures_is_complete_sorted_and_has_different_codes():
     listed = {signature.place for signature in signatures.read_signatures()}
-    known = {place for place in listing.find_kernels() if not place.startswith("single_query.")}
+    known = {place for place in signatures.find_kernels() if not place.startswith("single_query.")}
     assert listed == known - NOT_FOR_THE_LIST
     lines = (KERNELS / "signatures.txt").read_text().splitlines()[1:]
     assert lines == sorted(set(lines))
@@ -57,8 +57,8 @@ def test_wrong_lines_are_refused(line, monkeypatch, tmp_path):
 def test_dependencies_are_the_imports_of_a_file():
     modules = ("ranking.rank", "inputs.ids", "metrics.cascades")
     found = build.find_dependencies([line for line in signatures.read_signatures() if line.module in modules])
-    assert found["ranking.rank"] >= {"ranking/rank.py", "ranking/candidates.py", "simd.py", "llvm/simd.py"}
-    assert "input_arrays.py" in found["inputs.ids"]
+    assert found["ranking.rank"] >= {"ranking/rank.py", "ranking/candidates.py", "simd.py", "intrinsics.py"}
+    assert "shared.py" in found["inputs.ids"]
     assert "ranking/rank.py" not in found["metrics.cascades"]
 
 
@@ -112,8 +112,8 @@ def test_machine_code_runs_without_numba(built):
 def test_a_build_compiles_what_changed(built):
     assert run_build(built, "--output", built / "again").startswith("0 signatures compiled")
     names = [set(json.loads((folder / "table.json").read_text())["kernels"]) for folder in (built / "again",)]
-    assert names == [{"statistics.exact_sum.add_up", "statistics.exact_sum.carry"}]
-    source = built / "fastndcg" / "kernels" / "statistics" / "exact_sum.py"
+    assert names == [{"statistics.add_up", "statistics.carry"}]
+    source = built / "fastndcg" / "kernels" / "statistics.py"
     content = source.read_text()
     source.write_text(f"{content}# edited\n")
     try:
@@ -141,7 +141,7 @@ def test_two_processes_build_at_once(built):
     assert [process.wait(timeout=300) for process in processes] == [0, 0]
     library = machine_code.Library(target, lambda name: (target / name).read_bytes())
     assert library.problem is None
-    assert library.find("statistics.exact_sum.carry", pytest.fail)(np.array([2**33, 1])) is None
+    assert library.find("statistics.carry", pytest.fail)(np.array([2**33, 1])) is None
 
 
 @NEEDS_COMPILER
@@ -228,12 +228,12 @@ def test_libraries_of_other_users_in_the_cache_are_not_loaded(copy):
 @NEEDS_COMPILER
 def test_a_kernel_that_was_edited_runs_as_edited(copy):
     folder, _ = copy
-    source = folder / "fastndcg" / "kernels" / "statistics" / "exact_sum.py"
+    source = folder / "fastndcg" / "kernels" / "statistics.py"
     source.write_text(source.read_text().replace("out_limbs[i + 1] += over", "out_limbs[i + 1] += over + 5"))
     code = textwrap.dedent(CARRY).format(is_blocked=False)
     values, sources, _ = answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache"))
     assert values == [0, 8]
-    assert sources == ["Numba, since statistics/exact_sum.py was edited after the build of the package"] * 2
+    assert sources == ["Numba, since statistics.py was edited after the build of the package"] * 2
 
 
 @NEEDS_COMPILER
@@ -261,7 +261,7 @@ def test_other_types_go_to_numba(built):
     code = """
         import json, sys
         import numpy as np
-        from fastndcg.kernels.statistics.exact_sum import carry
+        from fastndcg.kernels.statistics import carry
         limbs = [np.array([2**33, 1]), np.array([9, 2**33, 1, 9])[1:3], np.array([2**33, 0, 1, 0])[::2]]
         for one in limbs:
             carry(one)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import examples
 from system_values import drawn, settings, simple_design
 
-from fastndcg.kernels.statistics.resampling import draw_counts
+from fastndcg.kernels.statistics import draw_counts
 from fastndcg.statistics import resampling
 from fastndcg.statistics.integer_sums import Quantity, Sums
 from fastndcg.statistics.sampling_design import make_design

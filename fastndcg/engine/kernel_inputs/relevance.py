@@ -13,8 +13,8 @@ from fastndcg.engine.kernel_inputs.gains import cutoffs, find_discounts
 from fastndcg.engine.kernel_inputs.registry import RECALL_ROUNDING, Call, MetricTask, kernel_input
 from fastndcg.engine.scratch import F8, I4, I8
 from fastndcg.errors import Choice, InvalidInputError
-from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.rankings.rankings import Patterns
 from fastndcg.rankings.validation import Array, read_only
 

@@ -26,7 +26,7 @@ from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import find_denominators, find_kernel_place
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.compact import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, read_only

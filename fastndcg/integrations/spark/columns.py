@@ -9,7 +9,7 @@ from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, Place, 
 from fastndcg.errors import Column as NamedColumn
 from fastndcg.inputs.frames import Frame
 from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.ties import TIES
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import check_whole_number
 from fastndcg.runtime.imports import optional_import
 

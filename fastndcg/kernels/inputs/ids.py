@@ -20,8 +20,8 @@ passes them to a function. That takes 5 times as long in a kernel that allocates
 
 import numpy as np
 
-from fastndcg.kernels.bytes import load_word, multiply_wide, swap_bytes
 from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.simd import load_word, multiply_wide, swap_bytes
 
 ONE = np.uint64(1)
 ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)

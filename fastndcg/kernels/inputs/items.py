@@ -24,7 +24,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.kernels.bytes import multiply_wide
 from fastndcg.kernels.inputs.ids import (
     FACTOR,
     MAX_ENTRY,
@@ -37,7 +36,7 @@ from fastndcg.kernels.inputs.ids import (
     next_slot,
 )
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.simd import ONE, WIDE, lowest_bit, prefetch
+from fastndcg.kernels.simd import ONE, WIDE, lowest_bit, multiply_wide, prefetch
 
 HALF = np.uint64(32)
 PADDING = -1

@@ -2,7 +2,7 @@
 Python's documented C API for kernels: read dicts, texts and numbers.
 
 Every function is defined here in Python. Kernels call functions of CPython's stable ABI in their place: see
-kernels/llvm/python_objects.py. No function reads a struct or assumes an address.
+kernels/intrinsics.py. No function reads a struct or assumes an address.
 
 An object is passed as its address, `id(object)`. The caller must hold the interpreter's lock and keep the object
 alive. No function runs Python code or raises, as long as numbers for `to_float64` are floats, and those for `to_int64`

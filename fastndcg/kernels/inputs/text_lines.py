@@ -28,17 +28,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.kernels.bytes import (
+from fastndcg.kernels.jit import helper, inline, kernel
+from fastndcg.kernels.simd import (
     WINDOW,
     bits_to_float,
     count_leading_zeros,
     load_word,
+    lowest_bit,
     mask_separators,
     multiply_wide,
     store_word,
 )
-from fastndcg.kernels.jit import helper, inline, kernel
-from fastndcg.kernels.simd import lowest_bit
 
 PADDING = 2 * WINDOW
 N_ROWS, N_RUNS, N_HARD, N_LINES, BAD_BEGIN, BAD_END, N_COUNTS = range(7)

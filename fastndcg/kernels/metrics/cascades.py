@@ -41,8 +41,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
-from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.metrics.hits import NO_QUERY, count_positive, count_tied_relevant, find_group_end
+from fastndcg.kernels.shared import MAX_RANK
 
 NEGLIGIBLE_REACH = 2.0**-60  # relative to a sum: below its last digit
 # Smucker and Clarke 2012, table 1: seconds to read, and probabilities to click and to save

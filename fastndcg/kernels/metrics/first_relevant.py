@@ -14,7 +14,7 @@ import math
 
 from fastndcg.kernels.jit import inline, kernel
 from fastndcg.kernels.metrics.hits import count_relevant_hits, sum_reciprocals
-from fastndcg.kernels.ranking.ties import find_group_end_in_query
+from fastndcg.kernels.ranking.candidates import find_group_end_in_query
 
 
 @inline

@@ -35,7 +35,6 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.metrics.hits import (
     NO_QUERY,
     GainHits,
@@ -46,6 +45,7 @@ from fastndcg.kernels.metrics.hits import (
     have_equal_gains,
     sum_gains,
 )
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.kernels.simd import min_int64
 
 

@@ -32,15 +32,6 @@ from fastndcg.kernels.jit import inline
 NO_QUERY = np.uint32(0xFFFFFFFF)
 
 
-class LabelHits(NamedTuple):
-    """Hits with labels: hit_queries, hit_above, hit_ties and hit_labels of the package's legend."""
-
-    queries: np.ndarray
-    above: np.ndarray
-    tie_sizes: np.ndarray
-    labels: np.ndarray
-
-
 class GainHits(NamedTuple):
     """Hits with gains: hit_queries, hit_above, hit_ties and hit_gains of the package's legend."""
 

@@ -26,34 +26,17 @@ out_highest       (n_hits + 1,)  float64, highest precision from each relevant h
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.metrics.hits import NO_QUERY, LabelHits, count_positive, count_tied_relevant, divide
+from fastndcg.kernels.metrics.hits import NO_QUERY, count_positive, count_tied_relevant, divide
 from fastndcg.kernels.ranking.sort import sort_descending
 from fastndcg.kernels.simd import WIDE, min_int64
 
 
-class Counts(NamedTuple):
-    """Numbers of documents of each query: relevant, relevant and ranked, ranked."""
-
-    n_relevant: np.ndarray
-    n_relevant_ranked: np.ndarray
-    sizes: np.ndarray
-
-
-class AreaSums(NamedTuple):
-    """Partial sums of the area under the first part of a ROC curve: see `add_partial_area`."""
-
-    n_counted: np.ndarray
-    n_complete: np.ndarray
-    partial: np.ndarray
-
-
 @inline
-def count_wrong_pairs(hits, rel, counts, out):
+def count_wrong_pairs(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, out):
     """
     Count the expected wrong pairs of a relevant document and another one.
 
@@ -64,23 +47,22 @@ def count_wrong_pairs(hits, rel, counts, out):
         out[q] = 0.0
     last_query = NO_QUERY
     twice_above = 0
-    for h in range(hits.above.shape[0]):
-        query = np.uint32(hits.queries[h])
-        twice = 2 * np.int64(hits.above[h]) + (hits.tie_sizes[h] - 1)
-        twice_above = (twice_above if query == last_query else 0) + (twice if hits.labels[h] >= rel else 0)
+    for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
+        twice = 2 * np.int64(hit_above[h]) + (hit_ties[h] - 1)
+        twice_above = (twice_above if query == last_query else 0) + (twice if hit_labels[h] >= rel else 0)
         last_query = query
         out[query] = twice_above
     for q in range(out.shape[0]):
-        n_ranked = counts.n_relevant_ranked[q]
-        n_unretrieved_pairs = (counts.n_relevant[q] - n_ranked) * (counts.sizes[q] - n_ranked)
+        n_ranked = n_relevant_ranked[q]
+        n_unretrieved_pairs = (n_relevant[q] - n_ranked) * (sizes[q] - n_ranked)
         out[q] = n_unretrieved_pairs - 0.5 * n_ranked * (n_ranked - 1.0) + 0.5 * out[q]
 
 
 @kernel
 def auc(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, out):
     """Compute the area under the ROC curve: the share of right pairs."""
-    hits = LabelHits(hit_queries, hit_above, hit_ties, hit_labels)
-    count_wrong_pairs(hits, rel, Counts(n_relevant, n_relevant_ranked, sizes), out)
+    count_wrong_pairs(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, out)
     for q in range(out.shape[0]):
         n_pairs = n_relevant[q] * (sizes[q] - n_relevant_ranked[q])
         out[q] = (n_pairs - out[q]) / n_pairs if n_pairs > 0 else math.nan
@@ -89,8 +71,7 @@ def auc(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevan
 @kernel
 def ranking_loss(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, out):
     """Compute the share of wrong pairs of a relevant document and another one."""
-    hits = LabelHits(hit_queries, hit_above, hit_ties, hit_labels)
-    count_wrong_pairs(hits, rel, Counts(n_relevant, n_relevant_ranked, sizes), out)
+    count_wrong_pairs(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, out)
     for q in range(out.shape[0]):
         n_pairs = n_relevant[q] * (sizes[q] - n_relevant_ranked[q])
         out[q] = out[q] / n_pairs if n_pairs > 0 else math.nan
@@ -104,49 +85,52 @@ def average_remaining(limit, n):
 
 
 @inline
-def add_partial_area(hits, rel, counts, max_fpr, sums, out):
+def add_partial_area(
+    hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr,
+    out_counted, out_whole, out_rest, out,
+):  # fmt: skip
     """
     Compute the share of right pairs of a relevant document and one of the first others.
 
-    The first max_fpr · N of the N documents that are not relevant count, the last of them in part: `sums.n_counted`. A
-    relevant document below x others is right n_counted − x times. A perfect order has area 1 to the bit, because the
-    numbers x are added up on their own, in `out`. `sums.n_complete` is the number of their relevant documents.
-    `sums.partial` holds the tie groups in which the limit n_counted falls.
+    The first max_fpr · N of the N documents that are not relevant count, the last of them in part: `out_counted`. A
+    relevant document below x others is right out_counted − x times. A perfect order has area 1 to the bit, because the
+    numbers x are added up on their own, in `out`. `out_whole` is the number of their relevant documents.
+    `out_rest` holds the tie groups in which the limit out_counted falls.
 
     Ties: of n others in a tie group, 0, 1, … or n are above a relevant document, each number with equal probability.
     """
     for q in range(out.shape[0]):
         out[q] = 0.0
-        sums.n_complete[q] = 0.0
-        sums.partial[q] = 0.0
-        sums.n_counted[q] = max_fpr * (counts.sizes[q] - counts.n_relevant_ranked[q])
+        out_whole[q] = 0.0
+        out_rest[q] = 0.0
+        out_counted[q] = max_fpr * (sizes[q] - n_relevant_ranked[q])
     end = 0
     last_query = NO_QUERY
     n_before = 0
-    for h in range(hits.above.shape[0]):
-        query = np.uint32(hits.queries[h])
+    for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
         n_before = n_before if query == last_query else 0
         last_query = query
-        limit = sums.n_counted[query]
-        n_others_above = hits.above[h] - n_before
-        if hits.tie_sizes[h] == 1:
-            is_relevant = hits.labels[h] >= rel
+        limit = out_counted[query]
+        n_others_above = hit_above[h] - n_before
+        if hit_ties[h] == 1:
+            is_relevant = hit_labels[h] >= rel
             is_right = is_relevant & (n_others_above < limit)
-            sums.n_complete[query] += 1.0 if is_right else 0.0
+            out_whole[query] += 1.0 if is_right else 0.0
             out[query] += n_others_above if is_right else 0.0
             n_before += is_relevant
         elif h >= end:
-            end, n_tied_relevant = count_tied_relevant(hits.queries, hits.above, hits.labels, h, rel)
-            n_tied_others = hits.tie_sizes[h] - n_tied_relevant
+            end, n_tied_relevant = count_tied_relevant(hit_queries, hit_above, hit_labels, h, rel)
+            n_tied_others = hit_ties[h] - n_tied_relevant
             if limit - n_others_above >= n_tied_others:
-                sums.n_complete[query] += n_tied_relevant
+                out_whole[query] += n_tied_relevant
                 out[query] += n_tied_relevant * (n_others_above + 0.5 * n_tied_others)
             else:
-                sums.partial[query] += n_tied_relevant * average_remaining(limit - n_others_above, n_tied_others)
+                out_rest[query] += n_tied_relevant * average_remaining(limit - n_others_above, n_tied_others)
             n_before += n_tied_relevant
     for q in range(out.shape[0]):
-        n_pairs = counts.n_relevant[q] * sums.n_counted[q]
-        n_right = sums.n_complete[q] * sums.n_counted[q] - out[q] + sums.partial[q]
+        n_pairs = n_relevant[q] * out_counted[q]
+        n_right = out_whole[q] * out_counted[q] - out[q] + out_rest[q]
         out[q] = min(n_right / n_pairs, 1.0) if n_pairs > 0 else math.nan
 
 
@@ -156,9 +140,10 @@ def partial_auc(
     out_counted, out_whole, out_rest, out,
 ):  # fmt: skip
     """Compute the area under the ROC curve up to a false positive rate, as a share of that rate."""
-    hits = LabelHits(hit_queries, hit_above, hit_ties, hit_labels)
-    counts = Counts(n_relevant, n_relevant_ranked, sizes)
-    add_partial_area(hits, rel, counts, max_fpr, AreaSums(out_counted, out_whole, out_rest), out)
+    add_partial_area(
+        hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr,
+        out_counted, out_whole, out_rest, out,
+    )  # fmt: skip
 
 
 @kernel
@@ -167,9 +152,10 @@ def partial_auc_mcclish(
     out_counted, out_whole, out_rest, out,
 ):  # fmt: skip
     """Compute the partial AUC on McClish's scale, where a random order has 1/2 and a perfect one 1."""
-    hits = LabelHits(hit_queries, hit_above, hit_ties, hit_labels)
-    counts = Counts(n_relevant, n_relevant_ranked, sizes)
-    add_partial_area(hits, rel, counts, max_fpr, AreaSums(out_counted, out_whole, out_rest), out)
+    add_partial_area(
+        hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr,
+        out_counted, out_whole, out_rest, out,
+    )  # fmt: skip
     for q in range(out.shape[0]):
         out[q] = 0.5 + 0.5 * (out[q] - 0.5 * max_fpr) / (1.0 - 0.5 * max_fpr)
 

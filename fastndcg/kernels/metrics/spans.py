@@ -3,9 +3,8 @@ Compute metrics of text spans: how much of the gold text the retrieved chunks co
 
 Spans are half-open: from the character `start` up to the character before `end`.
 
-chunk_documents, chunk_starts, chunk_ends   (n_chunks,)  int64, the chunks of each query in rank order
+chunks, gold   `Chunks` and `Gold` as tuples of int64 arrays, but float64 weights
 offsets        (n_queries + 1,)  int64, query q owns chunks offsets[q] up to offsets[q + 1]
-gold_documents, gold_starts, gold_ends, gold_weights, gold_offsets   the gold spans, which do not overlap
 new_gold, new_chars, new_weight   (n_chunks,)  float64, characters of gold text, of any text, and weight of gold text
                that a chunk covers and no chunk above it does
 chunk_chars    (n_chunks,)  float64, characters that a chunk counts for precision: new ones, or all
@@ -16,79 +15,90 @@ out            (n_queries,)  float64, NaN for a query without gold text
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from fastndcg.kernels.jit import helper, kernel
 
 
+class Chunks(NamedTuple):
+    """The chunks of each query in rank order: query q owns chunks offsets[q] up to offsets[q + 1]."""
+
+    documents: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    offsets: np.ndarray
+
+
+class Gold(NamedTuple):
+    """The gold spans of each query, which do not overlap."""
+
+    documents: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    weights: np.ndarray
+    offsets: np.ndarray
+
+
 @helper
-def find_new(chunk, others, chunk_documents, chunk_starts, chunk_ends, gold, gold_documents, gold_starts, gold_ends,
-             gold_weights):  # fmt: skip
+def find_new(q, chunk, others, chunks, gold):
     """Return the characters, the gold characters and the gold weight of a chunk that no other chunk covers."""
-    document = chunk_documents[chunk]
-    end = chunk_ends[chunk]
+    document = chunks.documents[chunk]
+    end = chunks.ends[chunk]
     n_chars = 0
     n_gold = 0
     weight = 0.0
-    place = chunk_starts[chunk]
+    place = chunks.starts[chunk]
     while place < end:
         stop = end  # of the part from `place` on that no other chunk covers
         for i in range(others.shape[0]):
             other = others[i]
-            if chunk_documents[other] == document and chunk_ends[other] > place:
-                stop = min(stop, max(chunk_starts[other], place))
+            if chunks.documents[other] == document and chunks.ends[other] > place:
+                stop = min(stop, max(chunks.starts[other], place))
                 if stop == place:
-                    place = min(chunk_ends[other], end)
+                    place = min(chunks.ends[other], end)
                     break
         else:
             n_chars += stop - place
-            for g in range(gold[0], gold[1]):
-                if gold_documents[g] == document:
-                    n_shared = max(min(stop, gold_ends[g]) - max(place, gold_starts[g]), 0)
+            for g in range(gold.offsets[q], gold.offsets[q + 1]):
+                if gold.documents[g] == document:
+                    n_shared = max(min(stop, gold.ends[g]) - max(place, gold.starts[g]), 0)
                     n_gold += n_shared
-                    weight += n_shared * gold_weights[g]
+                    weight += n_shared * gold.weights[g]
             place = stop
     return n_chars, n_gold, weight
 
 
 @kernel(allocates=True)
-def cover_spans(
-    chunk_documents, chunk_starts, chunk_ends, offsets, gold_documents, gold_starts, gold_ends, gold_weights,
-    gold_offsets, k, out_chars, out_gold, out_weight,
-):  # fmt: skip
+def cover_spans(chunks, gold, k, out_chars, out_gold, out_weight):
     """Compute what each of the first k chunks covers that no chunk above it does."""
-    chunks = np.arange(chunk_starts.shape[0])
-    for q in range(offsets.shape[0] - 1):
-        gold = (gold_offsets[q], gold_offsets[q + 1])
-        for i in range(offsets[q], min(offsets[q + 1], offsets[q] + k)):
-            out_chars[i], out_gold[i], out_weight[i] = find_new(
-                i, chunks[offsets[q] : i], chunk_documents, chunk_starts, chunk_ends, gold, gold_documents,
-                gold_starts, gold_ends, gold_weights,
-            )  # fmt: skip
+    chunks = Chunks(*chunks)
+    gold = Gold(*gold)
+    others = np.arange(chunks.starts.shape[0])
+    for q in range(chunks.offsets.shape[0] - 1):
+        start = chunks.offsets[q]
+        for i in range(start, min(chunks.offsets[q + 1], start + k)):
+            out_chars[i], out_gold[i], out_weight[i] = find_new(q, i, others[start:i], chunks, gold)
 
 
 @kernel(allocates=True)
-def rank_greedily(
-    chunk_documents, chunk_starts, chunk_ends, offsets, gold_documents, gold_starts, gold_ends, gold_weights,
-    gold_offsets, k, out_weight,
-):  # fmt: skip
+def rank_greedily(chunks, gold, k, out_weight):
     """Compute the weights that the first k chunks of a greedy order cover, where the next one covers most."""
-    chosen = np.empty(chunk_starts.shape[0], np.int64)
-    bounds = np.empty(chunk_starts.shape[0])  # weights when last computed, which never rise
-    for q in range(offsets.shape[0] - 1):
-        first = offsets[q]
-        gold = (gold_offsets[q], gold_offsets[q + 1])
-        bounds[first : offsets[q + 1]] = math.inf
-        for n in range(min(k, offsets[q + 1] - first)):
+    chunks = Chunks(*chunks)
+    gold = Gold(*gold)
+    chosen = np.empty(chunks.starts.shape[0], np.int64)
+    bounds = np.empty(chunks.starts.shape[0])  # weights when last computed, which never rise
+    for q in range(chunks.offsets.shape[0] - 1):
+        first = chunks.offsets[q]
+        stop = chunks.offsets[q + 1]
+        bounds[first:stop] = math.inf
+        for n in range(min(k, stop - first)):
             best = -1
             highest = 0.0
-            for i in range(first, offsets[q + 1]):
+            for i in range(first, stop):
                 if bounds[i] > highest:
-                    bounds[i] = find_new(
-                        i, chosen[first : first + n], chunk_documents, chunk_starts, chunk_ends, gold, gold_documents,
-                        gold_starts, gold_ends, gold_weights,
-                    )[2]  # fmt: skip
+                    bounds[i] = find_new(q, i, chosen[first : first + n], chunks, gold)[2]
                     if bounds[i] > highest:
                         best = i
                         highest = bounds[i]

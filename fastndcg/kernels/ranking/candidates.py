@@ -1,5 +1,5 @@
 """
-Collect the documents that may become hits, and define the arrays that kernels of this package share.
+Collect the documents that may become hits, order the hits that tie, and define the arrays that these kernels share.
 
 A kernel works on one chunk: consecutive queries, of which `first` is the first. Queries and documents of a chunk are
 counted from 0. `offsets` has all queries, so query q of the chunk owns the documents `offsets[first + q]` up to
@@ -9,6 +9,18 @@ Kernels that Python calls take groups of arrays as plain tuples, in the order of
 NamedTuples takes 2.1 µs, one with two plain tuples 0.8 µs. One query through `fn.ndcg` takes 14 µs.
 
 `collect` is the only kernel that reads the user's labels.
+
+Hits of one tie group are consecutive, and have the same query, the same `above` and the same `ties`. Before ties are
+ordered, their labels fall. The kernels that order ties by label, by key or by the order of the input change the hits in
+place, so that each hit gets its own rank. Afterwards, all `ties` are 1.
+
+Ranks are checked before they serve as indices, because another thread may overwrite the scores while a kernel reads
+them, each several times. If all reads of a score agree, ranks have three properties, which the kernels of metrics rely
+on:
+
+1. Within a query, each tie group begins at the end of the group before it, or below.
+2. A tie group has no more hits than documents.
+3. Each tie group ends within its query. The kernels that write hits ensure this property by themselves.
 """
 
 from typing import NamedTuple
@@ -16,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.ranking.sort import sort_descending
 from fastndcg.kernels.simd import (
     ALL,
     NONE,
@@ -84,18 +97,14 @@ N_OPEN = 2  # in `open_queries`
 HAS_CHANGED = 3
 
 
-class Ideal(NamedTuple):
-    """
-    The candidates of a chunk in ideal order, query after query. The ideal ranking has no ties.
-
-    labels   (n_candidates,)   float64, labels above 0, then labels below 0
-    above    (n_candidates,)   int32, the rank less 1: labels below 0 rank after all documents with label 0
-    offsets  (n_queries + 1,)  int64, query q owns entries offsets[q] up to offsets[q + 1]
-    """
-
-    labels: np.ndarray
-    above: np.ndarray
-    offsets: np.ndarray
+@inline
+def write_hit(q, document, label, above, ties, h, hits):
+    """Write one hit of query `q`. Hits of known ranks have no documents: their ranks stand for them."""
+    hits.documents[h] = document
+    hits.labels[h] = label
+    hits.above[h] = above
+    hits.ties[h] = ties
+    hits.queries[h] = q
 
 
 class Query(NamedTuple):
@@ -250,3 +259,288 @@ def count_relevant(labels, label_offsets, rel, out):
         for c in range(label_offsets[q], label_offsets[q + 1]):
             n_relevant += labels[c] >= rel
         out[q] = n_relevant
+
+
+@inline
+def find_group_end_in_query(hit_above, h, stop):
+    """Return the end of the tie group that begins at hit `h`, in a query whose hits end at `stop`."""
+    end = h + 1
+    while end < stop and hit_above[end] == hit_above[h]:
+        end += 1
+    return end
+
+
+@inline
+def find_group_starts(hit_above, hit_ties, out_starts):
+    """Write the first hit of each tie group of several documents in one query. Return the number of groups."""
+    n_groups = 0
+    for h in range(hit_above.shape[0]):
+        if hit_ties[h] > 1 and (h == 0 or hit_above[h] != hit_above[h - 1]):
+            out_starts[n_groups] = h
+            n_groups += 1
+    return n_groups
+
+
+@kernel
+def mark_mixed_ties(scores, kinds, offsets, out):
+    """
+    Mark each document whose order by id matters: one that ties with a document of another kind.
+
+    Drop-ins read dicts of dicts, and order ids in Python. With this kernel 2,000 queries of 100 documents take 1.6 ms,
+    with NumPy's sort in its place 60 ms (the rows of pytrec_eval in `pytest benchmarks -k drop_in`).
+
+    scores   (n_documents,) float32
+    kinds    (n_documents,) float64, a number for each label, and one for unjudged documents
+    offsets  (n_queries + 1,) int64
+    out      (n_documents,) bool, all False before the call
+    """
+    for q in range(offsets.shape[0] - 1):
+        start = offsets[q]
+        stop = offsets[q + 1]
+        if start == stop:
+            continue
+        majority = find_majority(kinds, start, stop)
+        for d in range(start, stop):
+            if kinds[d] == majority:  # of two different kinds, one is not the majority
+                continue
+            score = scores[d]
+            kind = kinds[d]
+            n_mixed = 0
+            for other in range(start, stop):
+                n_mixed += (scores[other] == score) & (kinds[other] != kind)
+            if n_mixed > 0:
+                for other in range(start, stop):
+                    if scores[other] == score:
+                        out[other] = True
+
+
+@inline
+def find_majority(kinds, start, stop):
+    """Return the kind of more than half of a query's documents, or any kind if no kind has so many."""
+    majority = kinds[start]
+    lead = 1
+    for d in range(start + 1, stop):
+        if lead == 0:
+            majority = kinds[d]
+        lead += 1 if kinds[d] == majority else -1
+    return majority
+
+
+@inline
+def has_valid_ranks(hit_queries, hit_above, hit_ties, n_hits):
+    """Return True if the first `n_hits` hits have the first two properties."""
+    if n_hits == 0:
+        return True
+    if hit_ties[0] <= 0 or not is_in_rank_order(hit_queries, hit_above, hit_ties, n_hits):
+        return False
+    return has_valid_group_sizes(hit_queries, hit_above, hit_ties, n_hits)
+
+
+@inline
+def is_in_rank_order(hit_queries, hit_above, hit_ties, n_hits):
+    """Return True if each hit is tied with the hit before it, or begins at the end of that hit's group or below."""
+    n_valid = np.int32(0)
+    last_queries = hit_queries[: n_hits - 1]
+    last_above = hit_above[: n_hits - 1]
+    last_ties = hit_ties[: n_hits - 1]
+    next_queries = hit_queries[1:n_hits]
+    next_above = hit_above[1:n_hits]
+    next_ties = hit_ties[1:n_hits]
+    for h in range(n_hits - 1):
+        is_below = next_above[h] >= np.int32(last_above[h] + last_ties[h])
+        is_tied = (next_above[h] == last_above[h]) & (next_ties[h] == last_ties[h]) & (next_ties[h] != 1)
+        is_valid = is_below | is_tied | (next_queries[h] != last_queries[h])
+        n_valid = np.int32(n_valid + (is_valid & (next_ties[h] > 0)))
+    return n_valid == n_hits - 1
+
+
+@inline
+def has_valid_group_sizes(hit_queries, hit_above, hit_ties, n_hits):
+    """Return True if no tie group has more hits than documents."""
+    for block in range(0, n_hits, WIDE):
+        stop = min_int64(block + WIDE, n_hits)
+        n_tied = 0
+        for h in range(block, stop):
+            n_tied += hit_ties[h] != 1
+        if n_tied == 0:
+            continue
+        n_wrong = 0
+        for h in range(block, stop):
+            before = h - np.int64(hit_ties[h])
+            place = np.uint64(before if before > 0 else 0)
+            is_same_group = (hit_queries[place] == hit_queries[h]) & (hit_above[place] == hit_above[h])
+            n_wrong += is_same_group & (hit_ties[h] != 1) & (before >= 0)
+        if n_wrong > 0:
+            return False
+    return True
+
+
+@kernel
+def has_valid_tie_order(hit_queries, hit_above, hit_ties):
+    """Return True if the ranks of the hits agree with one another: see `has_valid_ranks`."""
+    return has_valid_ranks(hit_queries, hit_above, hit_ties, hit_above.shape[0])
+
+
+@kernel
+def order_by_label(falls, out_hits):
+    """Order tie groups by falling label, or by rising: candidates above 0, documents with label 0, those below 0."""
+    hits = Hits(*out_hits)
+    for q in range(hits.offsets.shape[0] - 1):
+        h = hits.offsets[q]
+        while h < hits.offsets[q + 1]:
+            stop = find_group_end_in_query(hits.above, h, hits.offsets[q + 1])
+            n_zeros = hits.ties[h] - (stop - h)
+            for i in range(0 if falls else (stop - h) // 2):
+                swap(hits.documents, h + i, stop - 1 - i)
+                swap(hits.labels, h + i, stop - 1 - i)
+            for i in range(h, stop):
+                is_behind_zeros = hits.labels[i] < 0.0 if falls else hits.labels[i] > 0.0
+                hits.above[i] += i - h + (n_zeros if is_behind_zeros else 0)
+                hits.ties[i] = 1
+            h = stop
+
+
+@inline
+def swap(values, i, j):
+    """Exchange two entries."""
+    value = values[i]
+    values[i] = values[j]
+    values[j] = value
+
+
+class KeyBuffers(NamedTuple):
+    """
+    Scratch arrays, each with an entry for every document of the largest query.
+
+    members        int32, the documents of the tie groups
+    groups         int32, the group of each member, counted from the last
+    group_hits     int32, the first hit of each group
+    document_hits  int32, the hit of each document, -1 for none
+    order          int32, the members in their new order
+    spare          int32
+    labels         float64, the label of each hit
+    """
+
+    members: np.ndarray
+    groups: np.ndarray
+    group_hits: np.ndarray
+    document_hits: np.ndarray
+    order: np.ndarray
+    spare: np.ndarray
+    labels: np.ndarray
+
+
+@inline
+def make_key_buffers(n):
+    """Return scratch arrays for queries of up to n documents."""
+    return KeyBuffers(
+        np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32), np.full(n, -1, np.int32),
+        np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.float64),
+    )  # fmt: skip
+
+
+@kernel(allocates=True)
+def order_by_key(scores, tie_keys, offsets, first, out_hits):
+    """
+    Order tie groups by falling tie key, equal keys in input order.
+
+    scores    (n_documents,) those that the hits were ranked by
+    tie_keys  (n_documents,) int64, or an empty array for input order
+    offsets   (n_all_queries + 1,) int64
+    """
+    hits = Hits(*out_hits)
+    n = 0
+    for q in range(hits.offsets.shape[0] - 1):
+        n = max(n, offsets[first + q + 1] - offsets[first + q])
+    buffers = make_key_buffers(n)
+    q = 0
+    for h in range(hits.offsets[-1]):
+        if hits.ties[h] == 1:
+            continue
+        while hits.offsets[q + 1] <= h:
+            q += 1
+        documents = slice(offsets[first + q], offsets[first + q + 1])
+        keys = tie_keys[documents] if tie_keys.shape[0] > 0 else tie_keys
+        order_query_by_key(scores[documents], keys, hits.offsets[q], hits.offsets[q + 1], buffers, hits)
+
+
+@inline
+def order_query_by_key(scores, keys, start, stop, buffers, hits):
+    """Order the tie groups of one query, whose hits are those from `start` up to `stop`."""
+    documents = hits.documents[start:stop]
+    n_groups = find_group_starts(hits.above[start:stop], hits.ties[start:stop], buffers.group_hits)
+    n_members = find_members(scores, documents, buffers.group_hits[:n_groups], buffers.members, buffers.groups)
+    for i in range(n_members):
+        buffers.order[i] = i
+    if keys.shape[0] > 0:
+        sort_descending(keys[buffers.members[:n_members]], n_members, buffers.spare, buffers.order)
+    sort_descending(buffers.groups, n_members, buffers.spare, buffers.order)
+    rank_members(n_groups, n_members, start, stop, buffers, hits)
+
+
+@inline
+def find_members(scores, hit_documents, group_hits, out_members, out_groups):
+    """
+    Write the documents of the tie groups in input order, with their groups. Return their number.
+
+    Groups are counted from the last, so that a sort by falling group puts the highest score first.
+    """
+    n_members = 0
+    n_groups = group_hits.shape[0]
+    for d in range(scores.shape[0]):
+        low = 0
+        size = n_groups
+        while size > 0:  # bisection: the first group that does not score higher than the document
+            half = size // 2
+            if scores[hit_documents[group_hits[low + half]]] > scores[d]:
+                low += half + 1
+                size -= half + 1
+            else:
+                size = half
+        if low < n_groups and scores[hit_documents[group_hits[low]]] == scores[d]:
+            out_members[n_members] = d
+            out_groups[n_members] = n_groups - 1 - low
+            n_members += 1
+    return n_members
+
+
+@inline
+def rank_members(n_groups, n_members, start, stop, buffers, hits):
+    """
+    Write the hits of each tie group again, in the order of its members.
+
+    `buffers.document_hits` is all -1 before and after. If scores change during the call, a group may get more or fewer
+    members. `has_valid_tie_order` detects that afterwards.
+    """
+    documents = hits.documents[start:stop]
+    labels = hits.labels[start:stop]
+    hit_above = hits.above[start:stop]
+    ties = hits.ties[start:stop]
+    for h in range(documents.shape[0]):
+        if ties[h] > 1:
+            buffers.document_hits[documents[h]] = h
+            buffers.labels[h] = labels[h]
+    group = -1
+    place = 0
+    slot = 0
+    above = 0
+    last = 0
+    for i in range(n_members):
+        member = buffers.order[i]
+        if buffers.groups[member] != group:
+            group = buffers.groups[member]
+            place = 0
+            slot = buffers.group_hits[n_groups - 1 - group]
+            above = hit_above[slot]
+            last = above + ties[slot] - 1
+        document = buffers.members[member]
+        h = buffers.document_hits[document]
+        if h >= 0 and slot < documents.shape[0]:
+            documents[slot] = document
+            labels[slot] = buffers.labels[h]
+            hit_above[slot] = min(above + place, last)
+            ties[slot] = 1
+            buffers.document_hits[document] = -1
+            slot += 1
+        place += 1
+    ties[:] = 1

@@ -1,10 +1,12 @@
 """
-Compute the hits of users from rows of a score matrix, of which some columns are no candidates.
+Compute the hits of users from rows of a score matrix, and of candidates whose ranks are known or were counted.
 
-Rows of which all columns are candidates are ranked in place. For other rows, the scores of the candidates are copied to
-a buffer of one row, which stays in the processor's cache. 20,000 rows of 10,000 float32 scores with 10 relevant columns
-take 0.12 s in place, and 0.17 s with 100 columns left out of each row (two threads). The strategies are those of
-rank.py, and each row is ranked completely before the next one is read.
+Of a matrix, some columns may be no candidates. Rows of which all columns are candidates are ranked in place. For other
+rows, the scores of the candidates are copied to a buffer of one row, which stays in the processor's cache. 20,000 rows
+of 10,000 float32 scores with 10 relevant columns take 0.12 s in place, and 0.17 s with 100 columns left out of each row
+(two threads). The strategies are those of rank.py, and each row is ranked completely before the next one is read.
+
+Where documents were counted in place of ranked, each labelled one has the numbers of documents above and beside it.
 """
 
 from typing import NamedTuple
@@ -12,30 +14,38 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
-from fastndcg.kernels.ranking.candidates import HAS_CHANGED, N_NAN, N_OPEN, N_TIED, Candidates, Hits, Query
-from fastndcg.kernels.ranking.many_candidates import (
-    RankBuffers,
-    bucket_by_rank,
-    compute_ranks,
-    make_buffers,
-    write_hits,
+from fastndcg.kernels.ranking.candidates import (
+    HAS_CHANGED,
+    N_NAN,
+    N_OPEN,
+    N_TIED,
+    Candidates,
+    Hits,
+    KeyBuffers,
+    Query,
+    has_valid_ranks,
+    make_key_buffers,
+    order_query_by_key,
+    write_hit,
 )
 from fastndcg.kernels.ranking.rank import (
     AUTO,
-    COUNT,
     MAX_SELECT_DEPTH,
     SELECT,
+    RankBuffers,
     Window,
-    WindowBuffers,
+    bucket_by_rank,
     choose_strategy,
-    gather_candidates,
+    compute_ranks,
+    fill_window,
     has_nan,
-    has_valid_ranks,
+    make_buffers,
+    make_window_buffers,
     rank_window,
-    select_window,
+    write_hits,
 )
-from fastndcg.kernels.ranking.ties import KeyBuffers, order_query_by_key
-from fastndcg.kernels.simd import NONE, ONE, WIDE, copy_wide, make_wide_like, prefetch
+from fastndcg.kernels.ranking.sort import sort_descending
+from fastndcg.kernels.simd import NONE, ONE, WIDE, copy_wide, prefetch
 
 AS_GROUPS, RISING, FALLING = range(3)  # tied documents stay groups, or are ordered by rising or falling column
 
@@ -156,12 +166,7 @@ def make_row_buffers(n_columns, candidate_offsets, strategy, tie_order):
         most = max(most, candidate_offsets[q + 1] - candidate_offsets[q])
     n_blocks = n_columns // WIDE + 1
     n_sorted = n_columns if most > WIDE or strategy != AUTO else 0
-    n_keys = n_columns if tie_order != AS_GROUPS else 0
-    keys = KeyBuffers(
-        np.empty(n_keys, np.int32), np.empty(n_keys, np.int32), np.empty(n_keys, np.int32),
-        np.full(n_keys, -1, np.int32), np.empty(n_keys, np.int32), np.empty(n_keys, np.int32),
-        np.empty(n_keys, np.float64),
-    )  # fmt: skip
+    keys = make_key_buffers(n_columns if tie_order != AS_GROUPS else 0)
     columns = np.arange(n_columns if tie_order == FALLING else 0)
     ranks = make_buffers(most if n_sorted > 0 else 0, n_sorted)
     return RowBuffers(np.empty(n_blocks, np.uint64), np.empty(n_blocks, np.int64), ranks, keys, columns)
@@ -214,10 +219,7 @@ def copy_scores(scores, start, size, out, out_start):
 def rank_row(scores, query, candidates, choices, buffers, n_hits, hits):
     """Write the hits of a row, and return a `RowOutcome`."""
     depth = choices.depth
-    window_buffers = WindowBuffers(
-        make_wide_like(scores), make_wide_like(candidates.labels), make_wide_like(candidates.documents),
-        make_wide_like(scores),
-    )  # fmt: skip
+    window_buffers = make_window_buffers(scores, candidates)
     if has_nan(scores, query):
         return RowOutcome(0, False, True, True)
     if query.n_candidates == 0:
@@ -225,15 +227,9 @@ def rank_row(scores, query, candidates, choices, buffers, n_hits, hits):
     method = choices.strategy
     if choices.strategy == AUTO:
         method = choose_strategy(query.stop - query.start, query.n_candidates, depth, scores.itemsize)
-    n_window = -1
-    candidate_mask = NONE
     if method == SELECT and depth <= MAX_SELECT_DEPTH:
         mark_candidates(query, candidates)
-        n_window, candidate_mask = select_window(scores, query, candidates, depth, window_buffers)
-        if n_window < 0 and query.n_candidates <= WIDE:  # more than 64 documents tie at the threshold
-            method = COUNT
-    if n_window < 0 and method == COUNT and query.n_candidates <= WIDE:
-        n_window, candidate_mask = gather_candidates(scores, query, candidates, window_buffers)
+    method, n_window, candidate_mask = fill_window(scores, query, candidates, method, depth, window_buffers)
     n_new = 0
     is_tied = False
     is_right = True
@@ -264,3 +260,150 @@ def mark_candidates(query, candidates):
         while c < stop and candidates.documents[c] < block * WIDE:
             c += 1
         candidates.n_before_block[block] = c
+
+
+class Counts(NamedTuple):
+    """
+    Counts of the labelled documents of all queries.
+
+    above   (n_labels,) int32, number of documents with a higher score
+    ties    (n_labels,) int32, number of documents with the same score
+    before  (n_labels,) int32, number of these that come before the labelled one in the input
+    """
+
+    above: np.ndarray
+    ties: np.ndarray
+    before: np.ndarray
+
+
+class Order(NamedTuple):
+    """Scratch arrays for the candidates of one query: their places, the negated numbers above, and indices."""
+
+    places: np.ndarray
+    negative_above: np.ndarray
+    members: np.ndarray
+    spare: np.ndarray
+
+
+@kernel
+def write_known_hits(known, first, candidates, depth, out_hits):
+    """
+    Write the hits of queries whose candidates are in rank order.
+
+    known       `KnownHits` of fastndcg/rankings/compact.py: above, offsets, ties, tie_starts
+    candidates  `Candidates` as a tuple
+    out_hits    `Hits` as a tuple
+    """
+    above, hit_offsets, ties, tie_starts = known
+    candidates = Candidates(*candidates)
+    hits = Hits(*out_hits)
+    start = hit_offsets[first]
+    n_hits = 0
+    hits.offsets[0] = 0
+    hits.counts[:] = 0
+    for q in range(hits.offsets.shape[0] - 1):
+        is_tied = False
+        for c in range(candidates.offsets[q], candidates.offsets[q + 1]):
+            place = start + candidates.documents[c]
+            is_tied |= ties.shape[0] > 0 and tie_starts[place] < depth
+            if above[place] < depth:
+                size = ties[place] if ties.shape[0] > 0 else 1
+                write_hit(q, above[place], candidates.labels[c], above[place], size, n_hits, hits)
+                n_hits += 1
+        hits.counts[N_TIED] += is_tied
+        hits.offsets[q + 1] = n_hits
+
+
+@kernel(allocates=True)
+def write_counted_hits(counts, label_offsets, first, candidates, depth, tie_order, out_hits):
+    """
+    Write the hits of some queries in rank order.
+
+    counts         `Counts` as a tuple
+    label_offsets  (n_all_queries + 1,) int64, query q owns the entries label_offsets[q] up to label_offsets[q + 1]
+    first          first query
+    candidates     `Candidates` as a tuple, whose documents count entries from label_offsets[first] on
+    depth          number of ranks that any metric reads, hits that begin below are skipped
+    tie_order      AS_GROUPS, RISING or FALLING
+    out_hits       `Hits` as a tuple
+    """
+    counts = Counts(*counts)
+    candidates = Candidates(*candidates)
+    hits = Hits(*out_hits)
+    most = 0
+    for q in range(hits.offsets.shape[0] - 1):
+        most = max(most, candidates.offsets[q + 1] - candidates.offsets[q])
+    order = Order(
+        np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most, np.int32)
+    )
+    fill_hits(counts, label_offsets[first], candidates, depth, tie_order, order, hits)
+
+
+@helper
+def fill_hits(counts, start, candidates, depth, tie_order, order, hits):
+    """Write the hits of all queries of a chunk, whose entries begin at `start`."""
+    n_hits = 0
+    hits.offsets[0] = 0
+    hits.counts[:] = 0
+    for q in range(hits.offsets.shape[0] - 1):
+        c = candidates.offsets[q]
+        n = candidates.offsets[q + 1] - c
+        for i in range(n):
+            order.places[i] = start + candidates.documents[c + i]
+            order.negative_above[i] = -counts.above[order.places[i]]
+            order.members[i] = i
+        sort_descending(order.negative_above, n, order.spare, order.members)
+        labels = candidates.labels[c : c + n]
+        group = 0
+        is_tied = False
+        while group < n:
+            above = -order.negative_above[order.members[group]]
+            if above >= depth:
+                break
+            stop = group + 1
+            while stop < n and -order.negative_above[order.members[stop]] == above:
+                stop += 1
+            members = order.members[group:stop]
+            ties = counts.ties[order.places[members[0]]]
+            if has_one_label(labels, members, ties):
+                for i in range(min(stop - group, depth - above)):
+                    write_hit(q, above + i, labels[members[i]], above + i, 1, n_hits, hits)
+                    n_hits += 1
+            else:
+                is_tied = True
+                n_hits += write_group(counts, q, members, labels, tie_order, order, n_hits, hits)
+            group = stop
+        hits.counts[N_TIED] += is_tied
+        hits.offsets[q + 1] = n_hits
+
+
+@inline
+def has_one_label(labels, members, ties):
+    """Return True if a tie group consists of candidates with one label, so that its order changes no value."""
+    is_equal = members.shape[0] == ties
+    for i in range(1, members.shape[0]):
+        is_equal &= labels[members[i]] == labels[members[0]]
+    return is_equal
+
+
+@inline
+def write_group(counts, q, members, labels, tie_order, order, n_hits, hits):
+    """Write the hits of a tie group with different labels, and return their number."""
+    n = members.shape[0]
+    if tie_order == AS_GROUPS:
+        sort_descending(labels, n, order.spare, members)
+    else:  # the group's numbers above were read before
+        for i in range(n):
+            before = counts.before[order.places[members[i]]]
+            order.negative_above[members[i]] = -before if tie_order == RISING else before
+        sort_descending(order.negative_above, n, order.spare, members)
+    for i in range(n):
+        place = order.places[members[i]]
+        above = counts.above[place]
+        ties = counts.ties[place]
+        if tie_order == RISING:
+            above += counts.before[place]
+        elif tie_order != AS_GROUPS:
+            above += ties - 1 - counts.before[place]
+        write_hit(q, above, labels[members[i]], above, ties if tie_order == AS_GROUPS else 1, n_hits + i, hits)
+    return n

@@ -4,7 +4,7 @@ Instructions for the product of panels of users and items: see product.py.
 Elements of operands have one of two kinds. Floats are multiplied, or the squares of their differences are taken off. A
 uint64 holds 64 bits, of which those that differ are counted.
 
-Each instruction is defined here in Python. Kernels get the machine instructions of kernels/llvm/panels.py.
+Each instruction is defined here in Python. Kernels get the machine instructions of kernels/intrinsics.py.
 """
 
 import platform

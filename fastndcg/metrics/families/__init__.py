@@ -9,7 +9,7 @@ the order of their records.
 from dataclasses import replace
 from importlib import import_module
 
-from fastndcg.metrics.families.aggregates import AGGREGATES as AGGREGATES
+from fastndcg.metrics.families.record import AGGREGATES as AGGREGATES
 from fastndcg.metrics.families.record import Parameter as Parameter
 from fastndcg.metrics.families.record import Record as Record
 from fastndcg.metrics.trec_eval import find_names

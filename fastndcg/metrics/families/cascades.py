@@ -7,8 +7,7 @@ import math
 from collections.abc import Callable
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.metrics.families.definition import Definition
-from fastndcg.metrics.families.record import GAIN_REL, REL, WITHOUT_AVERAGE, Parameter, Record
+from fastndcg.metrics.families.record import GAIN_REL, REL, WITHOUT_AVERAGE, Definition, Parameter, Record
 
 MAX_GRADE = Parameter("max_grade", "int", 4, "the highest label there is; a higher one is an error", min=1, max=1023)
 STOP = Parameter(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from fastndcg.metrics.families.definition import Definition
 from fastndcg.metrics.families.record import (
     BETA,
     REL,
     TIES_AND_MEAN_RANK,
     TREC_EVAL,
     VAN_RIJSBERGEN_1979,
+    Definition,
     Parameter,
     Record,
 )

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from math import comb
 
-from fastndcg.metrics.families.definition import Definition, MeanRanked
-from fastndcg.metrics.families.record import REL, TIES_AND_MEAN_RANK, Record
+from fastndcg.metrics.families.record import REL, TIES_AND_MEAN_RANK, Definition, MeanRanked, Record
 
 BERRENDORF_2020 = (
     "M. Berrendorf, E. Faerman, L. Vermue and V. Tresp, On the ambiguity of rank-based evaluation of entity alignment "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from fastndcg.metrics.families.counts import ap_denominator, n_relevant
-from fastndcg.metrics.families.definition import Definition
 from fastndcg.metrics.families.record import (
     DISCOUNT,
     GAIN,
@@ -15,6 +14,7 @@ from fastndcg.metrics.families.record import (
     REL,
     TREC_EVAL,
     WITHOUT_AVERAGE,
+    Definition,
     Parameter,
     Record,
 )

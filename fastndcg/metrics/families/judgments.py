@@ -6,8 +6,16 @@ import math
 from functools import partial
 
 from fastndcg.metrics.families.counts import n_relevant
-from fastndcg.metrics.families.definition import UNJUDGED, Definition, Mark
-from fastndcg.metrics.families.record import PERSISTENCE, REL, TREC_EVAL, WHATEVER_THE_LABELS, Record
+from fastndcg.metrics.families.record import (
+    PERSISTENCE,
+    REL,
+    TREC_EVAL,
+    UNJUDGED,
+    WHATEVER_THE_LABELS,
+    Definition,
+    Mark,
+    Record,
+)
 
 _of_judgments = partial(Record, view="judgments")
 

@@ -6,8 +6,7 @@ import math
 from functools import partial
 
 from fastndcg.metrics.families.counts import n_relevant
-from fastndcg.metrics.families.definition import Definition
-from fastndcg.metrics.families.record import REL, VAN_RIJSBERGEN_1979, WITHOUT_AVERAGE, Parameter, Record
+from fastndcg.metrics.families.record import REL, VAN_RIJSBERGEN_1979, WITHOUT_AVERAGE, Definition, Parameter, Record
 
 MAX_FPR = Parameter(
     "max_fpr", "float", 0.1, "the share of the other documents, the first ones, that counts", above=0, max=1

@@ -9,8 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from fastndcg.metrics.families.definition import Definition, JudgedBySubtopic
-from fastndcg.metrics.families.record import REL, WHATEVER_THE_LABELS, Parameter, Record
+from fastndcg.metrics.families.record import REL, WHATEVER_THE_LABELS, Definition, JudgedBySubtopic, Parameter, Record
 
 ALPHA = Parameter(
     "alpha", "float", 0.5, "how much of its gain a subtopic loses with each relevant document", min=0, max=1

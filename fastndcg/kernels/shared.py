@@ -1,4 +1,4 @@
-"""Arrays that the kernels of inputs share with their callers, in groups."""
+"""What kernels share with their callers: the highest rank, and arrays of inputs in groups."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.runtime.foreign_arrays import pack_arrays
+
+MAX_RANK = 2**31 - 1  # ranks are int32: the longest query, and the cutoff of kernels for metrics without one
 
 
 class IdBytes(NamedTuple):

@@ -1,5 +1,5 @@
 """
-Replicates: random numbers, bootstrap counts, sums weighted by counts or signs, and randomisation tests.
+Replicates (random numbers, bootstrap counts, sums weighted by counts or signs, randomisation tests), and exact sums.
 
 Random numbers are counter-based: number `counter` of a stream is the SplitMix64 hash of both. A stream is a uint64 made
 from the seed and the number of the replicate. There is no state, so every thread, chunk and machine draws the same
@@ -14,6 +14,9 @@ with the same probability. Both corrections keep the distribution exact.
 A count comes from a 16-bit number by comparison with `TAILS`. Rounding the probabilities to 16 bits leaves 5 of the
 65,536 numbers without a count. For these, 32 bits of another number are compared with `RARE_TAILS`.
 
+Float64 values are summed exactly with a superaccumulator (U. Kulisch): a fixed-point number of 2,240 bits, in limbs of
+32 bits, that holds every sum.
+
 key              uint64, the key of the random numbers, from which each replicate makes its stream
 first            the first replicate of the call; row r of `out` or `weights` is replicate first + r
 stratum_offsets  (n_strata + 1,)          int64, stratum s owns units stratum_offsets[s] up to stratum_offsets[s + 1]
@@ -25,6 +28,10 @@ values           (n_rows, n_units)        float64, integers whose sums stay belo
 differences      (n_units,)               float64, integers whose sums stay below 2**53
 order            (n_systems,)             int64 scratch
 sums             (n_metrics, n_systems)   float64 scratch
+bits             (n,)                     uint64, the bits of float64 values
+limbs            (N_LIMBS,)               int64, limb i counts multiples of 2^(32 i - 1074); after 2^31 additions it may
+                                          overflow
+counts           (3,)                     int64, the numbers of NaN, +inf and -inf
 """
 
 import math
@@ -268,3 +275,43 @@ def permuted_ranges(key, first, values, order, sums, out):
                 lowest = min(lowest, sums[m, i])
                 highest = max(highest, sums[m, i])
             out[r, m] = highest - lowest
+
+
+N_LIMBS = 70
+LOW = (1 << 32) - 1
+FRACTION = (1 << 52) - 1
+SPECIAL = 0x7FF
+# places in `counts`
+NAN = 0
+INFINITE = 1
+MINUS_INFINITE = 2
+
+
+@kernel
+def add_up(bits, out_limbs, out_counts):
+    """Add finite values to the limbs, and count the others."""
+    for i in range(bits.shape[0]):
+        exponent = np.int64((bits[i] >> np.uint64(52)) & np.uint64(SPECIAL))
+        mantissa = np.int64(bits[i] & np.uint64(FRACTION))
+        sign = 1 - 2 * np.int64(bits[i] >> np.uint64(63))
+        if exponent == SPECIAL:
+            out_counts[NAN if mantissa != 0 else INFINITE if sign > 0 else MINUS_INFINITE] += 1
+            continue
+        if exponent > 0:
+            mantissa += FRACTION + 1
+            exponent -= 1
+        limb = exponent >> 5
+        lower = (mantissa & LOW) << (exponent & 31)
+        upper = (mantissa >> 32) << (exponent & 31)
+        out_limbs[limb] += sign * (lower & LOW)
+        out_limbs[limb + 1] += sign * ((lower >> 32 & LOW) + (upper & LOW))
+        out_limbs[limb + 2] += sign * (upper >> 32)
+
+
+@kernel
+def carry(out_limbs):
+    """Propagate carries: every limb is then from 0 to 2^32 − 1, except the last limb, which has the sign."""
+    for i in range(out_limbs.shape[0] - 1):
+        over = out_limbs[i] >> 32
+        out_limbs[i] -= over << 32
+        out_limbs[i + 1] += over
