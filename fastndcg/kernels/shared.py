@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from fastndcg.runtime.foreign_arrays import pack_arrays
+if TYPE_CHECKING:  # the command line parses metrics without NumPy
+    import numpy as np
 
 MAX_RANK = 2**31 - 1  # ranks are int32: the longest query, and the cutoff of kernels for metrics without one
 
@@ -19,6 +18,8 @@ class IdBytes(NamedTuple):
     width: int
 
     def __reduce__(self) -> tuple[Any, ...]:
+        from fastndcg.runtime.foreign_arrays import pack_arrays
+
         return _restore, pack_arrays(tuple(self))
 
 
