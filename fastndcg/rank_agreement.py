@@ -17,8 +17,8 @@ from fastndcg.inputs.dispatch import read_pairs
 from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.join import PairedRankings
 from fastndcg.inputs.messages import Options, refuse_keywords
-from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array, read_only
