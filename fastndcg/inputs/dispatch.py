@@ -230,7 +230,7 @@ FORMS = (
     InputForm("a dict of columns", _is_column_dict, _read_truth_frame, _read_run_frame, (dict,)),
     InputForm("a dict of retrieved documents", holds_retrieved,
               run=lambda run, options: choose_run(options).of_id_lists(read_retrieved(run)), types=(dict,)),
-    InputForm("a dict of dicts, of ids or of groups of ids", is_mapping, lambda truth, _: read_dict(Qrels, truth),
+    InputForm("a dict of dicts or of ids", is_mapping, lambda truth, _: read_dict(Qrels, truth),
               lambda run, options: choose_run(options).from_dict(run), (dict,)),
     InputForm("LensKit's lists of items", is_item_collection,
               lambda truth, options: _read_truth_frame(_make_item_frame(truth, "truth", ("score", "rank")), options),
