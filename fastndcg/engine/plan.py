@@ -206,7 +206,7 @@ def make_task(metric: Metric, convention: Convention) -> MetricTask:
         cutoff=read_cutoff(metric),
         rel=-np.inf if counts_all_labels else rel,
         gain=gain,
-        discount=metric.get("p") or metric.get("discount"),
+        discount=metric.get("p") or metric.get("discount") or metric.record.discount,
         min_relevant_label=min_relevant_label,
         undefined_value=undefined_value,
         views=frozenset(),

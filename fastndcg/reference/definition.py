@@ -79,7 +79,7 @@ def choose_gain(metric: Metric, convention: Convention) -> Value:
 
 def make_discount(metric: Metric, convention: Convention) -> Callable[[int], float]:
     """Return the function from a rank to its discount."""
-    table = metric.get("discount") or convention.discount
+    table = metric.get("discount") or metric.record.discount or convention.discount
     p = metric.get("p")
     if p is not None:
         return lambda rank: float((1 - p) * p ** (rank - 1))

@@ -8,8 +8,8 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from fastndcg.engine.chunk import Chunk, make_discounts
-from fastndcg.engine.kernel_inputs.gains import cutoffs, find_discounts
+from fastndcg.engine.chunk import Chunk
+from fastndcg.engine.kernel_inputs.gains import cutoffs, find_discounts, make_similar_discounts
 from fastndcg.engine.kernel_inputs.registry import RECALL_ROUNDING, Call, MetricTask, kernel_input
 from fastndcg.engine.scratch import F8, I4, I8
 from fastndcg.errors import Choice, InvalidInputError
@@ -276,6 +276,7 @@ for _view, _fields in (
         _register_view_hits(_view, _name)
 
 
+NOVELTY_KEY = ("metric.alpha", "metric.beta", "rel", "k", "discount")
 VITAL = 1.0  # the least importance of a vital nugget
 
 
@@ -407,14 +408,13 @@ def novelty_decay(chunk: Chunk, task: MetricTask, out: Array) -> None:
     np.power(float(task.metric.get("beta")), np.arange(-1.0, len(out) - 1), out=out)
 
 
-def find_weights(kind: str, chunk: Chunk, task: MetricTask) -> Array:
-    """Return the weight of novelty at each rank: the convention's discount, 1 / rank, or a decay."""
-    discounts = chunk.context.discounts.values
-    if kind == "discount":
-        return discounts
-    if kind == "reciprocal":
-        return make_discounts("1/r", len(discounts) - 1).values
-    return novelty_decay(chunk, task)
+def find_weights(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the weight of novelty at each rank: a decay, the metric's own discount, or the convention's."""
+    if task.metric.get("beta") is not None:
+        return novelty_decay(chunk, task)
+    if task.discount is not None:
+        return make_similar_discounts(chunk, task.discount).values
+    return chunk.context.discounts.values
 
 
 def read_alpha(task: MetricTask) -> float:
@@ -445,43 +445,39 @@ def greedy_order(chunk: Chunk, task: MetricTask) -> IdealOrder:
     return order
 
 
-def _register_novelty(kind: str) -> None:
-    """Register novelty with weights of a kind, its value for the ideal ranking, and its upper bound."""
+@kernel_input(scope="ranking", key=NOVELTY_KEY)
+def novelty(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute the sum of gain · weight over the first k ranks."""
+    hits = chunk.hits
+    load_kernels("metrics.subtopics").novelty(
+        hits.labels, hits.above, hits.ties, hits.offsets, *read_table(chunk, task), find_weights(chunk, task),
+        read_alpha(task), task.k, out,
+    )  # fmt: skip
 
-    def novelty(chunk: Chunk, task: MetricTask, out: Array) -> None:
-        hits = chunk.hits
-        load_kernels("metrics.subtopics").novelty(
-            hits.labels, hits.above, hits.ties, hits.offsets, *read_table(chunk, task),
-            find_weights(kind, chunk, task), read_alpha(task), task.k, out,
-        )  # fmt: skip
 
-    def ideal_novelty(chunk: Chunk, task: MetricTask, out: Array) -> None:
-        load_kernels("metrics.subtopics").novelty(
-            *greedy_order(chunk, task), *read_table(chunk, task), find_weights(kind, chunk, task), read_alpha(task),
-            task.k, out,
-        )  # fmt: skip
+@kernel_input(scope="labels", key=NOVELTY_KEY)
+def ideal_novelty(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute that sum for the greedy ideal ranking."""
+    load_kernels("metrics.subtopics").novelty(
+        *greedy_order(chunk, task), *read_table(chunk, task), find_weights(chunk, task), read_alpha(task), task.k, out
+    )
 
-    def max_novelty(chunk: Chunk, task: MetricTask) -> Array:
-        share_left = 1.0 - read_alpha(task)
-        counts = n_subtopics(chunk, task)
-        if kind == "decay":
-            return counts / (1.0 - share_left * float(task.metric.get("beta")))
-        weights = find_weights(kind, chunk, task)
-        sums = np.cumsum(weights[1:] * np.power(share_left, np.arange(len(weights) - 1)))
-        ranks = np.clip(count_ranks(chunk, task), 1, len(sums)).astype("i8")
-        return np.asarray(counts * sums[ranks - 1])
 
-    key = ("metric.alpha", "metric.beta", "rel", "k")
-    kernel_input(name=f"novelty_by_{kind}", scope="ranking", key=key)(novelty)
-    kernel_input(name=f"ideal_novelty_by_{kind}", scope="labels", key=key)(ideal_novelty)
-    kernel_input(name=f"max_novelty_by_{kind}")(max_novelty)
+@kernel_input()
+def max_novelty(chunk: Chunk, task: MetricTask) -> Array:
+    """Compute that sum for documents that are relevant to all subtopics."""
+    share_left = 1.0 - read_alpha(task)
+    counts = n_subtopics(chunk, task)
+    beta = task.metric.get("beta")
+    if beta is not None:
+        return np.asarray(counts / (1.0 - share_left * float(beta)))
+    weights = find_weights(chunk, task)
+    sums = np.cumsum(weights[1:] * np.power(share_left, np.arange(len(weights) - 1)))
+    ranks = np.clip(count_ranks(chunk, task), 1, len(sums)).astype("i8")
+    return np.asarray(counts * sums[ranks - 1])
 
 
 def count_ranks(chunk: Chunk, task: MetricTask) -> Array:
     """Return k, or the number of ranked documents for a metric without a cutoff."""
     sizes = chunk.labels.sizes
     return sizes.astype("f8") if task.metric.k is None else np.full(len(sizes), task.cutoff)
-
-
-for _kind in ("discount", "reciprocal", "decay"):
-    _register_novelty(_kind)

@@ -21,9 +21,9 @@ n_covered, support  (n_queries,)  float64, expected number, or weight, of the su
 total_importance  (n_queries,)    float64, weight of all subtopics
 all_covered       (n_queries,)    float64, probability that the first k ranks cover all subtopics
 weights           (k_max + 1,)    float64, weights[r] belongs to rank r
-novelty_by_…      (n_queries,)    float64, sum of gain · weight over the first k ranks, by kind of weight
-ideal_novelty_by_…  (n_queries,)  float64, that sum for the ideal ranking: see `best_order`
-max_novelty_by_…  (n_queries,)    float64, that sum for documents that are relevant to all subtopics
+novelty           (n_queries,)    float64, sum of gain · weight over the first k ranks
+ideal_novelty     (n_queries,)    float64, that sum for the ideal ranking: see `best_order`
+max_novelty       (n_queries,)    float64, that sum for documents that are relevant to all subtopics
 alpha             share of its gain that a subtopic loses with each document
 depth             number of ranks
 out_labels        (n_judged,)     float64, patterns of the documents of each query in ideal order
@@ -181,39 +181,15 @@ def count_subtopics(judged_labels, judged_offsets, pattern_offsets, pattern_subt
 
 
 @kernel
-def alpha_ndcg(novelty_by_discount, ideal_novelty_by_discount, out):
-    """Compute alpha-nDCG@k: discounted novelty over that of the ideal ranking."""
-    divide(novelty_by_discount, ideal_novelty_by_discount, out)
+def share_of_best(novelty, ideal_novelty, out):
+    """Compute alpha-nDCG@k, nERR-IA@k or nNRBP: novelty over that of the ideal ranking."""
+    divide(novelty, ideal_novelty, out)
 
 
 @kernel
-def alpha_dcg(novelty_by_discount, max_novelty_by_discount, out):
-    """Compute alpha-DCG@k: discounted novelty over that of documents relevant to all subtopics."""
-    divide(novelty_by_discount, max_novelty_by_discount, out)
-
-
-@kernel
-def nerr_ia(novelty_by_reciprocal, ideal_novelty_by_reciprocal, out):
-    """Compute nERR-IA@k: novelty weighted by 1 / rank, over that of the ideal ranking."""
-    divide(novelty_by_reciprocal, ideal_novelty_by_reciprocal, out)
-
-
-@kernel
-def err_ia(novelty_by_reciprocal, max_novelty_by_reciprocal, out):
-    """Compute ERR-IA@k: novelty weighted by 1 / rank, over that of documents relevant to all subtopics."""
-    divide(novelty_by_reciprocal, max_novelty_by_reciprocal, out)
-
-
-@kernel
-def nnrbp(novelty_by_decay, ideal_novelty_by_decay, out):
-    """Compute nNRBP: novelty weighted by beta^(rank − 1), over that of the ideal ranking."""
-    divide(novelty_by_decay, ideal_novelty_by_decay, out)
-
-
-@kernel
-def nrbp(novelty_by_decay, max_novelty_by_decay, out):
-    """Compute NRBP: novelty weighted by beta^(rank − 1), over that of documents relevant to all subtopics."""
-    divide(novelty_by_decay, max_novelty_by_decay, out)
+def share_of_limit(novelty, max_novelty, out):
+    """Compute alpha-DCG@k, ERR-IA@k or NRBP: novelty over that of documents relevant to all subtopics."""
+    divide(novelty, max_novelty, out)
 
 
 @kernel

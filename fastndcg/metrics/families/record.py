@@ -141,6 +141,8 @@ class Record:
         Whether larger values are better.
     is_zero_without_relevant : bool
         Whether the metric is 0 for a query without relevant documents unless the convention makes it undefined.
+    discount : str, optional
+        The metric's own discount. None: that of its parameter, or the convention's.
     function : callable, optional
         Function of a custom metric.
     view : {'labels', 'judgments', 'subtopics'}
@@ -175,6 +177,7 @@ class Record:
     has_cutoff: bool = True
     higher_is_better: bool = True
     is_zero_without_relevant: bool = False
+    discount: str | None = None
     function: Callable[..., float] | None = None
     view: str = "labels"
     function_name: str = "evaluate"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -58,7 +57,7 @@ RECORDS = (
     _by_subtopic(
         name="alpha_nDCG",
         title="novelty-biased nDCG",
-        kernel="subtopics.alpha_ndcg",
+        kernel="subtopics.share_of_best",
         formula=f"sum over r = 1 … k of gain(r) · discount(r), over that of the best order; {GAIN}; {BEST}",
         range="0 to 1, and more where an order passes the greedy one",
         source=CLARKE_2008,
@@ -70,7 +69,7 @@ RECORDS = (
     _by_subtopic(
         name="alpha_DCG",
         title="novelty-biased DCG",
-        kernel="subtopics.alpha_dcg",
+        kernel="subtopics.share_of_limit",
         formula=f"sum over r = 1 … k of gain(r) · discount(r), over that where each gain is {LIMIT}; {GAIN}; "
         "without k the number retrieved takes its place",
         source=f"{CLARKE_2008}; normalised as in ndeval",
@@ -82,7 +81,8 @@ RECORDS = (
     _by_subtopic(
         name="nERR_IA",
         title="normalised intent-aware expected reciprocal rank",
-        kernel="subtopics.nerr_ia",
+        kernel="subtopics.share_of_best",
+        discount="1/r",
         formula=f"sum over r = 1 … k of gain(r) / r, over that of the best order; {GAIN}; {BEST}",
         range="0 to 1, and more where an order passes the greedy one",
         source=CLARKE_2011,
@@ -94,7 +94,8 @@ RECORDS = (
     _by_subtopic(
         name="ERR_IA",
         title="intent-aware expected reciprocal rank",
-        kernel="subtopics.err_ia",
+        kernel="subtopics.share_of_limit",
+        discount="1/r",
         formula=f"sum over r = 1 … k of gain(r) / r, over that where each gain is {LIMIT}; {GAIN}; "
         "without k the number retrieved takes its place",
         source=f"{CLARKE_2011}; with the chance alpha to stop at a relevant document, normalised as in ndeval",
@@ -106,7 +107,7 @@ RECORDS = (
     _by_subtopic(
         name="nNRBP",
         title="normalised novelty- and rank-biased precision",
-        kernel="subtopics.nnrbp",
+        kernel="subtopics.share_of_best",
         formula=f"sum over ranks r of gain(r) · beta^(r − 1), over that of the best order; {GAIN}; {BEST}",
         range="0 to 1, and more where an order passes the greedy one",
         source=CLARKE_2009,
@@ -118,7 +119,7 @@ RECORDS = (
     _by_subtopic(
         name="NRBP",
         title="novelty- and rank-biased precision",
-        kernel="subtopics.nrbp",
+        kernel="subtopics.share_of_limit",
         formula=f"(1 − (1 − alpha) · beta) / Z · sum over ranks r of gain(r) · beta^(r − 1), where Z subtopics have a "
         f"relevant document; {GAIN}",
         source=CLARKE_2009,
@@ -187,41 +188,24 @@ RECORDS = (
 
 
 Document = tuple[tuple[int, float], ...]
-Weight = Callable[[int], float]
 
 
-def alpha_ndcg(documents: list[Document], judged: list[Document], definition: Definition) -> float:
-    """Return the discounted novelty, divided by that of the greedy ideal ranking."""
-    return divide_by_ideal(documents, judged, definition, definition.discount)
+def share_of_best(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return the novelty, divided by that of the greedy ideal ranking."""
+    ideal = novelty(find_greedy_ideal(judged, definition), definition)
+    return novelty(documents, definition) / ideal if ideal else math.nan
 
 
-def alpha_dcg(documents: list[Document], judged: list[Document], definition: Definition) -> float:
-    """Return the discounted novelty, divided by that of documents that are relevant to all subtopics."""
-    return divide_by_limit(documents, judged, definition, definition.discount)
-
-
-def nerr_ia(documents: list[Document], judged: list[Document], definition: Definition) -> float:
-    """Return the novelty by 1 / rank, divided by that of the greedy ideal ranking."""
-    return divide_by_ideal(documents, judged, definition, lambda rank: 1 / rank)
-
-
-def err_ia(documents: list[Document], judged: list[Document], definition: Definition) -> float:
-    """Return the novelty by 1 / rank, divided by that of documents that are relevant to all subtopics."""
-    return divide_by_limit(documents, judged, definition, lambda rank: 1 / rank)
-
-
-def nnrbp(documents: list[Document], judged: list[Document], definition: Definition) -> float:
-    """Return the novelty by patience, divided by that of the greedy ideal ranking."""
-    return divide_by_ideal(documents, judged, definition, lambda rank: definition.get("beta") ** (rank - 1))
-
-
-def nrbp(documents: list[Document], judged: list[Document], definition: Definition) -> float:
-    """Return (1 − (1 − alpha) · beta) / n · novelty by patience, for n subtopics."""
-    n = len(find_subtopics(judged, definition))
-    alpha = definition.get("alpha")
-    beta = definition.get("beta")
-    total = novelty(documents, definition, lambda rank: beta ** (rank - 1))
-    return (1 - (1 - alpha) * beta) / n * total if n else math.nan
+def share_of_limit(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return the novelty, divided by that of k documents that are relevant to all subtopics, or of any number."""
+    subtopics = find_subtopics(judged, definition)
+    beta = definition.metric.get("beta")
+    if beta is None:
+        every: Document = tuple((subtopic, math.inf) for subtopic in subtopics)
+        limit = novelty([every] * max(definition.k or len(documents), 1), definition)
+    else:
+        limit = len(subtopics) / (1 - (1 - definition.get("alpha")) * beta)
+    return novelty(documents, definition) / limit if limit else math.nan
 
 
 def precision_ia(documents: list[Document], judged: list[Document], definition: Definition) -> float:
@@ -274,27 +258,16 @@ def nugget_recall(documents: list[Document], judged: JudgedBySubtopic, definitio
     return math.fsum(weights[s] * supports[s] for s in weights) / total if total else math.nan
 
 
-def divide_by_ideal(documents: list[Document], judged: list[Document], definition: Definition, weight: Weight) -> float:
-    """Return the weighted novelty, divided by that of the greedy ideal ranking."""
-    ideal = novelty(find_greedy_ideal(judged, definition), definition, weight)
-    return novelty(documents, definition, weight) / ideal if ideal else math.nan
-
-
-def divide_by_limit(documents: list[Document], judged: list[Document], definition: Definition, weight: Weight) -> float:
-    """Return the weighted novelty, divided by that of k documents that are relevant to all subtopics."""
-    every: Document = tuple((subtopic, math.inf) for subtopic in find_subtopics(judged, definition))
-    limit = novelty([every] * max(definition.k or len(documents), 1), definition, weight)
-    return novelty(documents, definition, weight) / limit if limit else math.nan
-
-
-def novelty(documents: list[Document], definition: Definition, weight: Weight) -> float:
+def novelty(documents: list[Document], definition: Definition) -> float:
     """Return the sum of weight(rank) · (1 − alpha)^(documents above with the subtopic) over ranks and subtopics."""
     keep = 1 - definition.get("alpha")
+    beta = definition.metric.get("beta")
     counts = Counter[int]()
     terms = []
     for rank, document in enumerate(documents[: definition.k], 1):
+        weight = definition.discount(rank) if beta is None else beta ** (rank - 1)
         for subtopic in sorted(find_subtopics([document], definition)):
-            terms.append(weight(rank) * keep ** counts[subtopic])
+            terms.append(weight * keep ** counts[subtopic])
             counts[subtopic] += 1
     return math.fsum(terms)
 
