@@ -76,7 +76,7 @@ class JudgedRun(NamedTuple):
 
     queries: list[str]
     rankings: Rankings
-    tables: tuple[Any, ...] = ()
+    tables: Any = ()
 
     def with_tie_keys(self) -> Rankings:
         """Return the rankings with tie keys that order documents by id."""
