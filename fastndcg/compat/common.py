@@ -80,7 +80,8 @@ class JudgedRun(NamedTuple):
 
     def with_tie_keys(self) -> Rankings:
         """Return the rankings with tie keys that order documents by id."""
-        return make_rankings(*self.tables, WITH_KEYS, None)[0]
+        qrels, run, pairs = self.tables
+        return make_rankings(qrels, run, pairs, WITH_KEYS, None)[0]
 
 
 def judge(qrels: Qrels, run: Run, queries: Iterable[str]) -> JudgedRun:
