@@ -300,8 +300,10 @@ def recommendations() -> Lines:
             )
     ragged = fn.Recommendations([row[: i % 20].tolist() for i, row in enumerate(recommended)])
     yield "recommended ragged", lambda: fn.evaluate(matrix, ragged, metrics).values
-    result = attempt(lambda: fn.beyond_accuracy(recommended, matrix, n_items=500))
-    yield "beyond accuracy", lambda: str(result)
+    names = "coverage, gini, entropy, personalisation, popularity, novelty@10, serendipity@10, ILD@5"
+    beyond = fn.beyond_accuracy(recommended, names, interactions=matrix, liked=matrix, vectors=random.random((500, 8)))
+    yield "beyond accuracy", lambda: beyond.values
+    yield "beyond accuracy: means", lambda: str(beyond.means())
     first = {f"q{q}": {f"d{d}": float(random.integers(0, 9)) for d in range(30)} for q in range(20)}
     second = {f"q{q}": {f"d{d}": float(random.integers(0, 9)) for d in range(5, 35)} for q in range(20)}
     yield "agreement", lambda: str(fn.agreement(first, second))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, shorten
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, join_segments, make_comparable, run_on_spans
-from fastndcg.inputs.table import Qrels, Rows, Run, Table
+from fastndcg.inputs.table import Qrels, Run, Table
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.kernels.shared import MAX_RANK, JudgedIds, MatchedLabels, RetrievedIds
 from fastndcg.named_conventions import Convention
@@ -91,10 +91,10 @@ def join(
     is_judged[in_run[common]] = True
     unjudged = np.flatnonzero(~is_judged)
     if not len(common) and not is_part:
-        _refuse_disjoint(qrels, run, QRELS_AND_RUN)
+        refuse_disjoint(qrels.queries, run.queries)
     missing = np.flatnonzero(in_run < 0)
     if len(missing) or len(unjudged):
-        _refuse_missing(qrels, run, missing, unjudged, convention)
+        refuse_missing(qrels.queries, run.queries, missing, unjudged, convention)
     judged = common if convention.missing_in_run == "skip" else np.arange(len(in_run))
     extra = unjudged if convention.missing_in_qrels == "undefined" else unjudged[:0]
     pairs = np.full((len(judged) + len(extra), 2), ABSENT, "i8")
@@ -160,7 +160,7 @@ def join_runs(first: Run, second: Run, threads: int | None = None) -> PairedRank
     in_second = find_ids(first.queries, second.queries, "queries", TWO_RUNS)
     common = np.flatnonzero(in_second >= 0)
     if not len(common):
-        _refuse_disjoint(first, second, TWO_RUNS)
+        refuse_disjoint(first.queries, second.queries, TWO_RUNS)
     pairs = np.stack([common, in_second[common]], axis=1)
     first_rows = _Segments(first.offsets, pairs[:, 0])
     second_rows = _Segments(second.offsets, pairs[:, 1])
@@ -194,10 +194,8 @@ def take_first_documents(run: Run, n: int, convention: Convention, threads: int 
     scores = run.values.astype("f4") if convention.score_dtype == "float32" else run.values
     queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
     order = np.lexsort((~tie_keys(run, threads), -scores, queries))
-    offsets, places = join_segments(run.offsets[:-1], np.minimum(np.diff(run.offsets), n))
-    kept = np.sort(order[places])
-    rows = Rows.in_order(run.queries, offsets, run.documents.take(kept), run.values[kept])
-    return run.of_distinct(rows, run.source)
+    places = join_segments(run.offsets[:-1], np.minimum(np.diff(run.offsets), n))[1]
+    return run.keep(np.sort(order[places]))
 
 
 def find_ids(ids: IdColumn, other_ids: IdColumn, what: str, sides: tuple[str, str]) -> Array:
@@ -327,35 +325,41 @@ def _read_query_names(qrels: Qrels, run: Run, pairs: Array) -> Array:
     return names if is_judged.all() else np.concatenate([names, run.queries.take(pairs[~is_judged, 1]).names()])
 
 
-def _refuse_missing(qrels: Qrels, run: Run, judged_only: Array, retrieved_only: Array, convention: Convention) -> None:
-    for field, table, missing, problem, choices in (
-        ("missing_in_run", qrels, judged_only, "judged query {} is missing in the run", ["zero", "skip"]),
-        ("missing_in_qrels", run, retrieved_only, "query {} of the run is missing in the qrels", ["skip"]),
-    ):
+def refuse_missing(
+    judged: IdColumn, retrieved: IdColumn, judged_only: Array, retrieved_only: Array, convention: Convention,
+    sides: tuple[str, str] = QRELS_AND_RUN,
+) -> None:  # fmt: skip
+    """Raise if the convention takes the same queries on both sides, of which one has more."""
+    for field, queries, missing, problem, choices in (
+        ("missing_in_run", judged, judged_only, f"judged query {{}} is missing in the {sides[1]}", ["zero", "skip"]),
+        ("missing_in_qrels", retrieved, retrieved_only, f"query {{}} of the {sides[1]} is missing in the {sides[0]}",
+         ["skip"]),
+    ):  # fmt: skip
         if getattr(convention, field) == "raise" and len(missing):
             raise InvalidInputError(
-                f"convention {convention} takes the same queries in qrels and run, but "
-                f"{problem.format(table.queries.name(missing[0]))} ({len(missing)} in all). Add it, or take ",
+                f"convention {convention} takes the same queries in {sides[0]} and {sides[1]}, but "
+                f"{problem.format(queries.name(missing[0]))} ({len(missing)} in all). Add it, or take ",
                 Choice(field, choices),
             )
 
 
-def _refuse_disjoint(qrels: Table, run: Run, sides: tuple[str, str]) -> None:
+def refuse_disjoint(first: IdColumn, second: IdColumn, sides: tuple[str, str] = QRELS_AND_RUN) -> NoReturn:
+    """Raise for queries of which none is on both sides."""
     examples = []
-    has = "have" if sides[0] == "qrels" else "has"
-    for table in (qrels, run):
-        first = [shorten(query) for query in table.queries.take(np.arange(min(3, len(table.queries)))).names().tolist()]
-        examples.append(", ".join((first or ["none"]) + ["…"] * (len(table.queries) > 3)))
+    for side, queries in zip(sides, (first, second), strict=True):
+        names = [shorten(query) for query in queries.take(np.arange(min(3, len(queries)))).names().tolist()]
+        has = "have" if side.endswith("s") else "has"
+        examples.append(f"the {side} {has} {', '.join((names or ['none']) + ['…'] * (len(queries) > 3))}")
     raise InvalidInputError(
-        f"{sides[0]} and {sides[1]} must have a query in common, but the {sides[0]} {has} {examples[0]}, and the "
-        f"{sides[1]} has {examples[1]}. {_suggest_remedy(qrels, run)}"
+        f"{sides[0]} and {sides[1]} must have a query in common, but {examples[0]}, and {examples[1]}. "
+        f"{_suggest_remedy(first, second)}"
     )
 
 
-def _suggest_remedy(qrels: Table, run: Table) -> str:
-    """Return a remedy for tables without a common query."""
-    if qrels.queries.are_texts and run.queries.are_texts:
-        alike = find_alike(*(table.queries.names().tolist()[:SAMPLE] for table in (qrels, run)))
+def _suggest_remedy(first: IdColumn, second: IdColumn) -> str:
+    """Return a remedy for queries of which none is on both sides."""
+    if first.are_texts and second.are_texts:
+        alike = find_alike(*(queries.names().tolist()[:SAMPLE] for queries in (first, second)))
         if alike is not None:
             return f"{shorten(alike[0])} and {shorten(alike[1])} differ by {alike[2]}: write ids alike"
     return "Check that the ids are written alike"

@@ -32,7 +32,7 @@ from fastndcg.inputs.item_selection import (
     sort_items,
     take_lists,
 )
-from fastndcg.inputs.join import ABSENT, find_ids
+from fastndcg.inputs.join import ABSENT, find_ids, refuse_disjoint, refuse_missing
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.records import is_records
 from fastndcg.inputs.table import Qrels
@@ -247,13 +247,10 @@ def _match_ids(
     rows = find_ids(truth.queries, ids, "queries", SIDES)
     missing = np.flatnonzero(rows < 0)
     if len(rows) and len(missing) == len(rows):
-        raise InvalidInputError(
-            f"`truth` and `predictions` must have a query in common, but have none, such as "
-            f"{shorten(truth.queries.name(0))} and {shorten(ids.name(0)) if len(ids) else 'none'}. Write ids alike"
-        )
-    n_unjudged = model.n_users - (len(rows) - len(missing))
-    _refuse_missing(truth, missing, n_unjudged, convention)
+        refuse_disjoint(truth.queries, ids, SIDES)
     queries = np.flatnonzero(rows >= 0)
+    unjudged = np.setdiff1d(np.arange(model.n_users), rows[queries])
+    refuse_missing(truth.queries, ids, missing, unjudged, convention, SIDES)
     users = rows[queries]
     items = find_ids(truth.documents, _list_ids(model.document_ids, model.n_items), "documents", SIDES)
     liked, number_rows = _number_documents(truth, items, queries, model.n_items, options.threads)
@@ -282,7 +279,7 @@ def _match_ids(
         matched, model.document_ids, lambda places: truth.documents.take(pool_rows[places]).names()
     )
     names = truth.queries.take(all_queries).names()
-    return MatchedModel(users, places, names, matched, pool, take_ids, len(missing), n_unjudged)
+    return MatchedModel(users, places, names, matched, pool, take_ids, len(missing), len(unjudged))
 
 
 def number_known_ids(items: ItemLists | Qrels | IdColumn, name: str, model: Model) -> tuple[ItemLists, int]:
@@ -395,22 +392,6 @@ def make_counted_rankings(matched_model: MatchedModel) -> CountedRankings:
     return CountedRankings(
         hits, read_only(count_before(sizes)), matched_model.pool, matched_model.query_ids, matched_model.take_ids
     )
-
-
-def _refuse_missing(truth: Qrels, missing: Array, n_unjudged: int, convention: Convention) -> None:
-    """Raise if the convention takes the same queries in truth and predictions, and they differ."""
-    if convention.missing_in_run == "raise" and len(missing):
-        raise InvalidInputError(
-            f"convention {convention} takes the same queries in truth and predictions, but judged query "
-            f"{truth.queries.name(int(missing[0]))} ({len(missing)} in all) has no embedding. Add it, or take ",
-            Choice("missing_in_run", ["zero", "skip"]),
-        )
-    if convention.missing_in_qrels == "raise" and n_unjudged:
-        raise InvalidInputError(
-            f"convention {convention} takes the same queries in truth and predictions, but {n_unjudged} queries with "
-            "an embedding have no judgment. Leave them out, or take ",
-            Choice("missing_in_qrels", ["skip"]),
-        )
 
 
 def match_nothing(model: Model, options: Options) -> MatchedItems:

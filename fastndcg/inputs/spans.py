@@ -14,7 +14,7 @@ from fastndcg.inputs.dicts import snapshot
 from fastndcg.inputs.files import File, spell_path
 from fastndcg.inputs.frames import ColumnNames, Frame
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, group, make_comparable
-from fastndcg.inputs.join import find_ids
+from fastndcg.inputs.join import find_ids, refuse_disjoint
 from fastndcg.inputs.messages import are_columns
 from fastndcg.inputs.records import parse_json
 from fastndcg.inputs.table_sources import ARROW_MAGIC, PARQUET_MAGIC, convert_arrow_errors, open_dataset
@@ -68,10 +68,7 @@ def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
     names, others = wanted.queries.take(groups[0].firsts), found.queries.take(groups[1].firsts)
     in_chunks = find_ids(names, others, "queries", SIDES)
     if len(names) and len(others) and (in_chunks < 0).all():
-        raise InvalidInputError(
-            f"{wanted.place} and {found.place} must have queries in common, but gold has {shorten(names.name(0))} and "
-            f"chunks have {shorten(others.name(0))}. Write ids alike"
-        )
+        refuse_disjoint(names, others, SIDES)
     in_gold = np.full(len(others), -1)
     in_gold[in_chunks[in_chunks >= 0]] = np.flatnonzero(in_chunks >= 0)
     documents, _ = concatenate_columns(

@@ -190,7 +190,7 @@ def test_chunks_with_one_rank_or_score_are_refused():
         fn.InvalidInputError, match=r"different ranks or scores in a query, but two of query 'q' have 0\.5"
     ):
         fn.evaluate_spans(GOLD, rows | {"score": [0.5, 0.5]}, "span_recall")
-    with pytest.raises(fn.InvalidInputError, match="queries in common, but gold has 'q' and chunks have 'p'"):
+    with pytest.raises(fn.InvalidInputError, match="a query in common, but the gold has 'q', and the chunks have 'p'"):
         fn.evaluate_spans(GOLD, {"p": [("a", 0, 5)]}, "span_recall")
     with pytest.raises(fn.InvalidInputError, match="`overlap` must be 'union' or 'counted', not 'twice'"):
         fn.evaluate_spans(GOLD, CHUNKS, "span_recall", overlap="twice")

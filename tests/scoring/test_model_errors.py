@@ -158,7 +158,11 @@ WRONG_IDS = {
     "excluded": ({"a": {"x": 1}}, {"exclude": {"a": {"x"}}}, "document 'x' of query 'a' is in `exclude`"),
     "no candidate": ({"a": {"x": 1}}, {"candidates": {"y", "z"}}, "document 'x' of query 'a' is not in `candidates`"),
     "no known candidate": ({"a": {"x": 1}}, {"candidates": ["u", "v"]}, "`candidates` must have a document"),
-    "no query": ({"u": {"x": 1}}, {}, "must have a query in common, but have none, such as 'u' and 'a'"),
+    "no query": (
+        {"u": {"x": 1}},
+        {},
+        "a query in common, but the truth has 'u', and the predictions have 'a', 'b', 'c'",
+    ),
     "subtopics": (SUBTOPICS, {}, "one label per document for embeddings"),
 }
 
