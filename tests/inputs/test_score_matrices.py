@@ -18,7 +18,7 @@ from fastndcg.inputs.interactions import Interactions
 from fastndcg.inputs.item_selection import ItemSelection
 from fastndcg.kernels.ranking.rank import AUTO, COUNT, SELECT, SORT
 from fastndcg.metrics.metric import parse_metrics
-from fastndcg.rankings.compact import ScoreRowRankings
+from fastndcg.rankings.compact import CompactRankings
 
 sparse = pytest.importorskip("scipy.sparse")
 METRICS = "ndcg@3,ndcg,ap,rr,p@2,recall@4,auc,bpref,num_ret,judged@3"
@@ -270,7 +270,7 @@ def test_scores_are_read_in_place():
     build = models.match_scores(liked, SCORES, read_selection(SEEN, None, "skip")).new_builder()
     assert np.shares_memory(build(0, 4).rows.scores, SCORES)
     with pytest.MonkeyPatch.context() as patch:
-        patch.delattr(ScoreRowRankings, "__getattr__")
+        patch.delattr(CompactRankings, "__getattr__")
         fn.evaluate(matrix(LIKED), SCORES, "ndcg@3,ap,auc,recall@2", exclude=SEEN, missing_truth="skip")
         with pytest.raises(AttributeError):
             fn.evaluate(matrix(LIKED), SCORES, "bpref")
