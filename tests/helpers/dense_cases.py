@@ -6,14 +6,9 @@ import numpy as np
 
 CUTOFFS = [1, 3, 10, 100]
 OPTIONS = {  # of an InformationRetrievalEvaluator
-    "corpus_chunk_size": 40,
-    "mrr_at_k": [1, 10],
-    "ndcg_at_k": [1, 10, 200],
-    "accuracy_at_k": [1, 3],
-    "precision_recall_at_k": [2, 300],
-    "map_at_k": [5, 100],
-    "name": "case",
-}
+    "corpus_chunk_size": 40, "mrr_at_k": [1, 10], "ndcg_at_k": [1, 10, 200], "accuracy_at_k": [1, 3],
+    "precision_recall_at_k": [2, 300], "map_at_k": [5, 100], "name": "case",
+}  # fmt: skip
 
 
 def draw_run(seed=1, n_queries=30, n_documents=200):

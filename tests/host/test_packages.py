@@ -128,17 +128,10 @@ def test_wheel_is_installed_pure_and_has_a_licence():
 @pytest.mark.parametrize(
     "name",
     [
-        "py.typed",
-        "__init__.pyi",
-        "demo/qrels.txt",
-        "demo/lambdarank.run",
-        "demo/pointwise.run",
-        "demo/SOURCE.md",
-        "reports/templates/page.html",
-        "reports/templates/style.css",
-        "reports/templates/script.js",
+        "py.typed", "__init__.pyi", "demo/qrels.txt", "demo/lambdarank.run", "demo/pointwise.run", "demo/SOURCE.md",
+        *(f"reports/templates/{name}" for name in ("page.html", "style.css", "script.js")),
     ],
-)
+)  # fmt: skip
 @of_wheel
 def test_wheel_carries(name):
     assert resources.files("fastndcg").joinpath(name).is_file()

@@ -400,12 +400,7 @@ def test_torch_metric_in_lightning(tmp_path):
     rows = torch.utils.data.TensorDataset(*padded(0, 60))
     loader = torch.utils.data.DataLoader(rows, batch_size=7)
     ranker = Ranker()
-    quiet = {
-        "logger": False,
-        "enable_checkpointing": False,
-        "enable_progress_bar": False,
-        "enable_model_summary": False,
-    }
+    quiet = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
     trainer = lightning.Trainer(max_epochs=2, accelerator="cpu", default_root_dir=tmp_path, **quiet)
     trainer.fit(ranker, loader, loader)
     wanted = fn.evaluate(LABELS, SCORES, "ndcg@3,map,rr", offsets=OFFSETS).mean()

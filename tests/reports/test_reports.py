@@ -291,14 +291,8 @@ class TestPage:
                 assert f"{row.difference:+.4f}" in words
                 assert f"[{row.difference_low:+.4f}, {row.difference_high:+.4f}]" in words
                 assert f"{row.wins}/{row.ties}/{row.losses}" in words
-        for said in (
-            *found.remarks,
-            "77",
-            "Benjamini–Hochberg",
-            "Korn–Graubard, Student's t with ends",
-            fn.__version__,
-            "sign-flip randomisation test",
-        ):
+        names = "Benjamini–Hochberg", "Korn–Graubard, Student's t with ends", "sign-flip randomisation test"
+        for said in (*found.remarks, *names, "77", fn.__version__):
             assert said in words
 
     def test_queries_won_and_lost_most_are_listed_for_each_system(self, page):
