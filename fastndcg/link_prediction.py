@@ -33,12 +33,13 @@ from fastndcg.metrics.metric import Metric, Metrics
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
+from fastndcg.partitions import run_each
 from fastndcg.rankings.compact import HitRankings, KnownHits, ScoreRowRankings, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, count_before, read_only
 from fastndcg.results.results import PairResults, Results, Shares, check_pairs
-from fastndcg.runtime.progress import track, without_progress
-from fastndcg.runtime.threads import check_threads, run_all
+from fastndcg.runtime.progress import without_progress
+from fastndcg.runtime.threads import check_threads
 
 
 def evaluate_pairs(
@@ -213,20 +214,14 @@ def run_pairs(rankings: Rankings, task: PairTask, threads: int | None) -> PairVa
 
 
 def run_partitions(partitions: RankingPartitions, task: PairTask, threads: int | None) -> PairValues:
-    """Evaluate the pairs of partitions on threads. Each partition is built and evaluated by one thread."""
+    """Evaluate the pairs of partitions on threads."""
     parts: dict[tuple[int, int], PairValues] = {}
 
-    def make_worker() -> Callable[[tuple[int, int]], None]:
-        build = partitions.new_builder()
+    def evaluate(rankings: Rankings, span: tuple[int, int], _: Scratch) -> None:
+        part = run_pairs(rankings, task, 1)
+        parts[span] = part._replace(queries=part.queries + span[0])
 
-        def evaluate(span: tuple[int, int]) -> None:
-            part = run_pairs(build(*span), task, 1)
-            parts[span] = part._replace(queries=part.queries + span[0])
-
-        return evaluate
-
-    with track(partitions.spans, "evaluating users", len(partitions.spans)) as spans:
-        run_all(spans, make_worker, min(max(len(partitions.spans), 1), check_threads(threads)))
+    run_each(partitions, evaluate, check_threads(threads))
     ordered = [parts[span] for span in sorted(parts)]
     n_columns = len(task.request.metrics) + len(task.request.denominators)
     documents = [part.document_ids for part in ordered if part.document_ids is not None]

@@ -16,6 +16,7 @@ from fastndcg.inputs.interactions import RankingPartitions
 from fastndcg.inputs.streams import Batch, NotSorted, Stream, StreamedTables
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
+from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_threads, run_all
@@ -64,26 +65,33 @@ def run(
         return _run_stream(stream, request)
 
 
-def _run_recommendations(partitions: RankingPartitions, request: Request) -> EvaluationOutput:
-    """Evaluate partitions on threads. Each is built and evaluated by one thread."""
-    values = np.empty((len(request.metrics) + len(request.denominators), partitions.n_queries))
-    tied_counts: list[int] = []
+def run_each(
+    partitions: RankingPartitions, evaluate: Callable[[Rankings, tuple[int, int], Scratch], None], threads: int
+) -> None:
+    """Call a function with the rankings and the span of each partition, on threads that build what they evaluate."""
 
     def make_worker() -> Callable[[tuple[int, int]], None]:
         build = partitions.new_builder()
         scratch = Scratch()
-
-        def evaluate(span: tuple[int, int]) -> None:
-            output = engine.run(
-                build(*span), request.metrics, request.convention, denominators=request.denominators, threads=1,
-                scratch=scratch, out=values[:, slice(*span)],
-            )  # fmt: skip
-            tied_counts.append(output.n_tied)
-
-        return evaluate
+        return lambda span: evaluate(build(*span), span, scratch)
 
     with track(partitions.spans, "evaluating users", len(partitions.spans)) as spans:
-        run_all(spans, make_worker, min(max(len(partitions.spans), 1), request.threads))
+        run_all(spans, make_worker, min(max(len(partitions.spans), 1), threads))
+
+
+def _run_recommendations(partitions: RankingPartitions, request: Request) -> EvaluationOutput:
+    """Evaluate partitions, and return the values of all."""
+    values = np.empty((request.n_columns, partitions.n_queries))
+    tied_counts: list[int] = []
+
+    def evaluate(rankings: Rankings, span: tuple[int, int], scratch: Scratch) -> None:
+        output = engine.run(
+            rankings, request.metrics, request.convention, denominators=request.denominators, threads=1,
+            scratch=scratch, out=values[:, slice(*span)],
+        )  # fmt: skip
+        tied_counts.append(output.n_tied)
+
+    run_each(partitions, evaluate, request.threads)
     return EvaluationOutput(values.T, sum(tied_counts), partitions.query_ids, tuple(partitions.notes()))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -284,8 +285,10 @@ class StreamingEvaluator(Picklable):
         """Return the ids of a batch, or raise an error for a query that is already there."""
         new_ids = set(ids)
         repeated = new_ids & self._query_ids
-        if repeated or len(new_ids) < len(ids):
-            query = next(name for name in ids if name in repeated) if repeated else _find_repeated(ids)
+        if len(new_ids) < len(ids):
+            repeated |= {name for name, count in Counter(ids).items() if count > 1}
+        if repeated:
+            query = next(name for name in ids if name in repeated)
             raise InvalidInputError(
                 f"a query must be in one batch, whole, but query {show_name(query)} comes again. Bring its documents "
                 "together."
@@ -445,8 +448,3 @@ def check_streaming(metric: Metric, convention: Convention, *, per_query: bool) 
         )
     if metric.aggregate is not None and not per_query:
         raise InvalidInputError(f"{metric} needs the values of single queries. Take per_query=True.")
-
-
-def _find_repeated(ids: Any) -> Any:
-    """Return the first id that comes twice."""
-    return next(name for place, name in enumerate(ids) if name in ids[:place])

@@ -133,11 +133,6 @@ def keeps_rankings(convention: Convention) -> bool:
     )
 
 
-def lacks_keys(rankings: Rankings) -> bool:
-    """Return True if documents cannot be ordered by id. Those in rank order have no ties."""
-    return rankings.tie_keys is None and rankings.judged_hits is None and rankings.n_documents > 0
-
-
 def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     """
     Return the documents that count under the convention, with the scores that rank them.
@@ -154,7 +149,8 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
             return rankings if convention.pool == "judged" else rankings.without_pool()
         rankings = rankings.replace()
     policy = TIES[convention.ties]
-    if policy.orders == "id" and lacks_keys(rankings):
+    has_keys = rankings.tie_keys is not None or rankings.judged_hits is not None  # documents in rank order have no ties
+    if policy.orders == "id" and not has_keys and rankings.n_documents:
         raise InvalidInputError(
             f"`tie_keys` must be given for ties='{convention.ties}'. Give documents with ids, or Rankings(..., "
             "tie_keys=...), or take ",

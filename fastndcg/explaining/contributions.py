@@ -338,13 +338,18 @@ def _count_tie_orders(labels: list[list[float]]) -> int:
 
 def compute_base_value(case: QueryCase) -> float:
     """Return the value if every document had label 0, or 0 if it is undefined."""
-    return _evaluate_order(case, [0.0] * sum(map(len, case.query.tie_groups)))
+    return next(_evaluate_orders(case, [[0.0] * sum(map(len, case.query.tie_groups))]))
 
 
 def compute_ideal_contributions(case: QueryCase, labels: list[float]) -> list[float] | list[None]:
-    """Return the contribution of each document if the labels are in this order. None if there are too many."""
-    is_feasible = case.applied.ties != "mean_rank" and _estimate_work(case, [[label] for label in labels]) <= MAX_WORK
-    return _compute_order_contributions(case, labels) if is_feasible else [None] * len(labels)
+    """Return the increase of the value with each document, those below it with label 0. None if there are too many."""
+    if case.applied.ties == "mean_rank" or _estimate_work(case, [[label] for label in labels]) > MAX_WORK:
+        return [None] * len(labels)
+    values = list(_evaluate_orders(case, _list_prefixes(case, labels)))
+    contributions = [0.0] * len(labels)
+    for place, before, after in zip(_list_steps(case, labels), values, values[1:], strict=False):
+        contributions[place] = after - before
+    return contributions
 
 
 def _estimate_work(case: QueryCase, labels: list[list[float]]) -> int:
@@ -403,15 +408,6 @@ def _put_label(n_documents: int, place: int, label: float) -> list[float]:
     return labels
 
 
-def _compute_order_contributions(case: QueryCase, labels: list[float]) -> list[float]:
-    """Return the increase of the value with each document, if all documents below it have label 0."""
-    values = list(_evaluate_orders(case, _list_prefixes(case, labels)))
-    contributions = [0.0] * len(labels)
-    for place, before, after in zip(_list_steps(case, labels), values, values[1:], strict=False):
-        contributions[place] = after - before
-    return contributions
-
-
 def _list_steps(case: QueryCase, labels: list[float]) -> list[int]:
     """Return the places of the documents that may add something."""
     return [place for place, label in enumerate(labels[: find_last_rank(case)]) if label != 0]
@@ -424,11 +420,6 @@ def _list_prefixes(case: QueryCase, labels: list[float]) -> Iterator[list[float]
     for place in _list_steps(case, labels):
         prefix[place] = labels[place]
         yield prefix.copy()
-
-
-def _evaluate_order(case: QueryCase, labels: list[float]) -> float:
-    """Return the metric's value for labels in rank order, or 0 if it is undefined."""
-    return next(_evaluate_orders(case, [labels]))
 
 
 def _evaluate_orders(case: QueryCase, orders: Iterable[list[float]]) -> Iterator[float]:

@@ -50,7 +50,7 @@ def load(name: str) -> ModuleType:
                     import_module(package)  # first: Python would lock the module and then the package
             module = import_module(name)
         except (AttributeError, ImportError) as error:
-            if _State.depth == 1 or not _is_half_imported(error):
+            if _State.depth == 1 or "partially initialized" not in str(error):
                 raise
             raise _half_imported(name) from error
         finally:
@@ -78,16 +78,6 @@ def load_submodules(package: str, hint: str = "") -> Callable[[str], ModuleType]
         raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
 
     return load_submodule
-
-
-def load_package(name: str) -> ModuleType:
-    """Return a module of another package, imported if need be."""
-    with _State.lock:
-        return import_module(name)
-
-
-def _is_half_imported(error: Exception) -> bool:
-    return "partially initialized" in str(error)
 
 
 def _half_imported(name: str) -> ImportError:
@@ -153,7 +143,8 @@ def optional_import(module: str, purpose: str, extra: str) -> ModuleType:
     if package == "numba" and package not in sys.modules:
         check_numba_environment()
     try:
-        return load_package(module)
+        with _State.lock:
+            return import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise _broken_package(package, purpose, error) from error

@@ -83,30 +83,13 @@ def _count(items: Iterable[Item], bar: Any) -> Iterator[Item]:
             bar.disable = True  # so that no thread takes its lock again
 
 
-class _State:
-    """Compilations of this process. Changed only while Numba's compiler lock is held."""
-
-    n_kernels = 0
-    is_announced = False
-
-
-_state = _State()
+_announced: list[bool] = []  # whether this process has said that it compiles
 _calls_without_progress: list[bool] = []  # of any thread, since helper threads compile and draw, too
-
-
-def n_compiled() -> int:
-    """Return the number of kernels that this process has compiled."""
-    return _state.n_kernels
 
 
 def is_quiet() -> bool:
     """Return True if the environment variable FASTNDCG_QUIET is set to anything but 0."""
     return os.environ.get("FASTNDCG_QUIET", "0") not in ("", "0")
-
-
-def is_progress_off() -> bool:
-    """Return True if FASTNDCG_PROGRESS is 0, or if a call that is running has `progress=False`."""
-    return bool(_calls_without_progress) or os.environ.get("FASTNDCG_PROGRESS", "1") == "0"
 
 
 @contextlib.contextmanager
@@ -121,7 +104,7 @@ def without_progress() -> Iterator[None]:
 
 def is_watched() -> bool:
     """Return True if stderr is a terminal or a notebook and messages are not switched off."""
-    if is_quiet() or is_progress_off():
+    if is_quiet() or _calls_without_progress or os.environ.get("FASTNDCG_PROGRESS", "1") == "0":
         return False
     packages = {base.__module__.partition(".")[0] for base in type(sys.stderr).__mro__}
     with contextlib.suppress(AttributeError, ValueError):  # there is no stderr, or it is closed
@@ -138,15 +121,14 @@ def say(line: str) -> None:
 
 def skip_announcement() -> None:
     """Write no line about compilations of this process."""
-    _state.is_announced = True
+    _announced.append(True)
 
 
 def count_compilation(n_waiting: int) -> None:
-    """Count a compilation. Announce the first one, with the number of kernels that wait for it."""
-    _state.n_kernels += 1
-    if _state.is_announced or is_quiet():
+    """Announce the first compilation, with the number of kernels that wait for it."""
+    if _announced or is_quiet():
         return
-    _state.is_announced = True
+    _announced.append(True)
     if n_waiting > 1:
         estimate = f"{n_waiting} kernels, about {max(1, round(n_waiting * SECONDS_PER_KERNEL))} s"
     else:  # no metrics are planned yet, such as where files are read

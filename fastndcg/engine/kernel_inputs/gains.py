@@ -138,16 +138,11 @@ def find_ideal(chunk: Chunk, task: MetricTask) -> IdealHits:
     return labels.ideal_by_gain(chunk.context, pool_gains(chunk, task), (task.gain, task.rel))
 
 
-@kernel_input(scope="labels", key=GAIN_KEY, size=lambda chunk, task: count_pool_candidates(chunk))
+@kernel_input(scope="labels", key=GAIN_KEY, size=lambda chunk, task: len(chunk.labels.pool_candidates.labels))
 def pool_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
     """Compute the gains of the pool's candidates."""
     pool = chunk.labels.pool_candidates
     return fill_checked_gains(chunk, task, pool.labels, pool.offsets, out)
-
-
-def count_pool_candidates(chunk: Chunk) -> int:
-    """Return the number of the pool's candidates."""
-    return len(chunk.labels.pool_candidates.labels)
 
 
 @kernel_input()
