@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,19 +22,7 @@ from fastndcg.rankings.validation import Array
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_threads, run_all
 
-
-class Request(NamedTuple):
-    """The metrics to evaluate, and the denominators of their micro means."""
-
-    metrics: tuple[Metric, ...]
-    denominators: tuple[Metric, ...]
-    convention: Convention
-    threads: int
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns of values."""
-        return len(self.metrics) + len(self.denominators)
+Evaluate = Callable[..., EvaluationOutput]  # `engine.run` for the metrics of a call
 
 
 class EvaluatedBatch(NamedTuple):
@@ -56,13 +45,17 @@ def run(
     denominators: tuple[Metric, ...] = (),
 ) -> EvaluationOutput:
     """Evaluate every partition. The values are the same as for all rankings at once."""
-    request = Request(metrics, denominators, convention, check_threads(threads))
+    evaluate = functools.partial(
+        engine.run, metrics=metrics, convention=convention, denominators=denominators, threads=1
+    )
+    n_columns = len(metrics) + len(denominators)
+    n_threads = check_threads(threads)
     if isinstance(partitions, RankingPartitions):
-        return _run_recommendations(partitions, request)
+        return _run_recommendations(partitions, evaluate, n_columns, n_threads)
     with contextlib.suppress(NotSorted):
-        return _run_stream(partitions.in_order(), request)
+        return _run_stream(partitions.in_order(), evaluate, n_columns, n_threads)
     with partitions.by_query() as stream:  # outside the block above, whose error refers to the tables
-        return _run_stream(stream, request)
+        return _run_stream(stream, evaluate, n_columns, n_threads)
 
 
 def run_each(
@@ -79,52 +72,41 @@ def run_each(
         run_all(spans, make_worker, min(max(len(partitions.spans), 1), threads))
 
 
-def _run_recommendations(partitions: RankingPartitions, request: Request) -> EvaluationOutput:
+def _run_recommendations(
+    partitions: RankingPartitions, evaluate: Evaluate, n_columns: int, threads: int
+) -> EvaluationOutput:
     """Evaluate partitions, and return the values of all."""
-    values = np.empty((request.n_columns, partitions.n_queries))
+    values = np.empty((n_columns, partitions.n_queries))
     tied_counts: list[int] = []
 
-    def evaluate(rankings: Rankings, span: tuple[int, int], scratch: Scratch) -> None:
-        output = engine.run(
-            rankings, request.metrics, request.convention, denominators=request.denominators, threads=1,
-            scratch=scratch, out=values[:, slice(*span)],
-        )  # fmt: skip
-        tied_counts.append(output.n_tied)
+    def evaluate_part(rankings: Rankings, span: tuple[int, int], scratch: Scratch) -> None:
+        tied_counts.append(evaluate(rankings, scratch=scratch, out=values[:, slice(*span)]).n_tied)
 
-    run_each(partitions, evaluate, request.threads)
+    run_each(partitions, evaluate_part, threads)
     return EvaluationOutput(values.T, sum(tied_counts), partitions.query_ids, tuple(partitions.notes()))
 
 
-def _evaluate_batch(batch: Batch, request: Request, scratch: Scratch) -> tuple[EvaluatedBatch, int]:
-    """Return the values of a batch of queries, and the number of rows in which ties matter."""
-    output = engine.run(
-        batch.rankings, request.metrics, request.convention, denominators=request.denominators, threads=1,
-        scratch=scratch,
-    )  # fmt: skip
-    return EvaluatedBatch(batch.query_ids, batch.first_rows, output.values), output.n_tied
-
-
-def _run_stream(stream: Stream, request: Request) -> EvaluationOutput:
+def _run_stream(stream: Stream, evaluate: Evaluate, n_columns: int, threads: int) -> EvaluationOutput:
     """Evaluate the items of a stream on threads. Return queries in the order of their first rows."""
     whole: list[EvaluatedBatch] = []
     split: list[EvaluatedBatch] = []
     tied_counts: list[int] = []
 
-    def evaluate(batches: Iterator[Batch], out: list[EvaluatedBatch], scratch: Scratch) -> None:
+    def evaluate_all(batches: Iterator[Batch], out: list[EvaluatedBatch], scratch: Scratch) -> None:
         for batch in batches:
-            rows, n_tied = _evaluate_batch(batch, request, scratch)
-            out.append(rows)
-            tied_counts.append(n_tied)
+            output = evaluate(batch.rankings, scratch=scratch)
+            out.append(EvaluatedBatch(batch.query_ids, batch.first_rows, output.values))
+            tied_counts.append(output.n_tied)
 
     def make_worker() -> Callable[[Any], None]:
         scratch = Scratch()
-        return lambda item: evaluate(stream.batches(item), whole, scratch)
+        return lambda item: evaluate_all(stream.batches(item), whole, scratch)
 
     with track(stream.items, "streaming rows", stream.n_items) as items:
-        run_all(items, make_worker, min(stream.most_threads, request.threads))
-    evaluate(stream.last(), split, Scratch())
+        run_all(items, make_worker, min(stream.most_threads, threads))
+    evaluate_all(stream.last(), split, Scratch())
     if not whole and not split:
-        return EvaluationOutput(np.empty((0, request.n_columns)), 0, np.empty(0, object))
+        return EvaluationOutput(np.empty((0, n_columns)), 0, np.empty(0, object))
     ids, values = _sort_by_row(whole, split)
     return EvaluationOutput(values, sum(tied_counts), ids)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastndcg.choices import FusedDuplicateChoice
 from fastndcg.engine.chunk import Span, cut_queries
-from fastndcg.engine.plan import KernelCall, describe_kernel
+from fastndcg.engine.plan import describe_kernel, find_depth
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import I4, I8, Scratch
 from fastndcg.inputs.dispatch import read_pairs
@@ -141,7 +141,7 @@ def evaluate_pairs_of_rankings(pairs: PairedRankings, metrics: tuple[Metric, ...
             paired = read_chunk(pairs, span, scratch)
             tied_counts.append(paired.n_tied)
             for metric, row in zip(metrics, values, strict=True):
-                call = find_call(metric)
+                call = describe_kernel(metric.record.kernel)
                 has_all = metric.name == "RBO"  # others read the documents that both rankings have
                 inputs = paired if has_all else paired.common
                 call.kernel(*call.bind(read_parameters(metric), inputs), row[slice(*span)])
@@ -152,15 +152,9 @@ def evaluate_pairs_of_rankings(pairs: PairedRankings, metrics: tuple[Metric, ...
     return EvaluationOutput(values.T, sum(tied_counts))
 
 
-@functools.cache
-def find_call(metric: Metric) -> KernelCall:
-    """Return the kernel of a metric with the names of its parameters."""
-    return describe_kernel(metric.record.kernel)
-
-
 def read_parameters(metric: Metric) -> dict[str, Any]:
     """Return the metric's cutoff and parameters as numbers, by the names that kernels have for them."""
-    numbers: dict[str, Any] = {"k": MAX_RANK if metric.k is None else min(metric.k, MAX_RANK)}
+    numbers: dict[str, Any] = {"k": find_depth(metric)}
     for parameter in metric.record.parameters:
         value = metric.get(parameter.name)
         if parameter.name == "form":

@@ -11,7 +11,7 @@ from typing import Any, Never
 import numpy as np
 
 from fastndcg.engine.chunk import Span, cut_queries
-from fastndcg.engine.plan import describe_kernel
+from fastndcg.engine.plan import describe_kernel, find_depth
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.item_data import ItemData, read_item_data, read_user_ids
@@ -203,7 +203,7 @@ def evaluate_items(item_data: ItemData, metrics: tuple[Metric, ...], threads: in
 def evaluate_each_user(item_data: ItemData, metric: Metric, threads: int, out: Array) -> None:
     """Fill in each user's value of a metric."""
     call = describe_kernel(find_kernel_place(metric))
-    shared = {"items": item_data.items, "k": read_cutoff(metric), **read_item_inputs(item_data, metric)}
+    shared = {"items": item_data.items, "k": find_depth(metric), **read_item_inputs(item_data, metric)}
     has_marks = "out_marks" in call.parameters
 
     def make_worker() -> Callable[[Span], None]:
@@ -250,11 +250,6 @@ def read_item_inputs(item_data: ItemData, metric: Metric) -> dict[str, Any]:
     }
 
 
-def read_cutoff(metric: Metric) -> int:
-    """Return the number of ranks that count."""
-    return MAX_RANK if metric.k is None else min(metric.k, MAX_RANK)
-
-
 def count_users_by_item(item_data: ItemData, k: int, threads: int) -> Array:
     """Count the users that have each item of the catalogue among their first k."""
     n_items = item_data.n_items if item_data.catalogue is None else item_data.catalogue
@@ -275,7 +270,7 @@ def count_users_by_item(item_data: ItemData, k: int, threads: int) -> Array:
 def evaluate_all_users(item_data: ItemData, metric: Metric, count_users: Callable[[int], Array]) -> float:
     """Return the one value of a metric, whose kernel names what it needs by its parameters."""
     call = describe_kernel(find_kernel_place(metric))
-    k = read_cutoff(metric)
+    k = find_depth(metric)
     inputs: dict[str, Callable[[], Any]] = {
         "items": lambda: item_data.items,
         "starts": lambda: item_data.starts,

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastndcg.choices import SpanOverlap
 from fastndcg.engine.chunk import Span, cut_queries, make_discounts
-from fastndcg.engine.plan import describe_kernel
+from fastndcg.engine.plan import describe_kernel, find_depth
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.messages import refuse_keywords
 from fastndcg.inputs.spans import JoinedSpans, join_spans
@@ -135,7 +135,7 @@ def apply_overlap(metric: Metric, overlap: str) -> Metric:
 def evaluate_joined(joined: JoinedSpans, metrics: tuple[Metric, ...], threads: int) -> Array:
     """Return the values of each metric, one a query."""
     values = np.empty((len(metrics), len(joined.query_ids)))
-    depth = max(MAX_RANK if metric.k is None else min(metric.k, MAX_RANK) for metric in metrics)
+    depth = max(find_depth(metric) for metric in metrics)
     longest = max(int(np.diff(offsets).max(initial=0)) for offsets in (joined.offsets, joined.gold_offsets))
     discounts = make_discounts("log2", max(longest, 1)).values
     needs_greedy = any(metric.get("ideal") == "chunks" for metric in metrics)
@@ -148,7 +148,7 @@ def evaluate_joined(joined: JoinedSpans, metrics: tuple[Metric, ...], threads: i
                 is_counted = metric.get("overlap") == "counted"
                 ideal = "chunks" if metric.get("ideal") == "chunks" else "gold"
                 own = {
-                    "k": MAX_RANK if metric.k is None else min(metric.k, MAX_RANK),
+                    "k": find_depth(metric),
                     "discounts": discounts,
                     "chunk_chars": inputs["all_chars" if is_counted else "new_chars"],
                     "ideal_weight": inputs.get(f"{ideal}_weight"),

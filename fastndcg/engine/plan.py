@@ -57,6 +57,7 @@ class KernelCall(NamedTuple):
         )
 
 
+@functools.cache
 def describe_kernel(place: str) -> KernelCall:
     """Return the kernel at a place, such as "gains.ndcg", and the names of its parameters."""
     kernel = find_kernel(place)
@@ -202,7 +203,7 @@ def make_task(metric: Metric, convention: Convention) -> MetricTask:
     task = MetricTask(
         kernel=find_call(call.kernel),
         metric=metric,
-        k=MAX_RANK if metric.k is None else min(metric.k, MAX_RANK),
+        k=find_depth(metric),
         cutoff=read_cutoff(metric),
         rel=-np.inf if counts_all_labels else rel,
         gain=gain,
@@ -219,6 +220,11 @@ def make_task(metric: Metric, convention: Convention) -> MetricTask:
     )
     task.bind(call.parameters, convention)
     return task
+
+
+def find_depth(metric: Metric) -> int:
+    """Return how many ranks count."""
+    return MAX_RANK if metric.k is None else min(metric.k, MAX_RANK)
 
 
 def read_cutoff(metric: Metric) -> float:
