@@ -18,7 +18,6 @@ from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.join import PairedRankings
 from fastndcg.inputs.messages import Options, refuse_keywords
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array, read_only

@@ -17,7 +17,6 @@ from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.item_data import ItemData, read_item_data, read_user_ids
 from fastndcg.inputs.messages import refuse_keywords
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import find_kernel_place
 from fastndcg.named_conventions import conventions

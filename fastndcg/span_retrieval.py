@@ -14,7 +14,6 @@ from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.messages import refuse_keywords
 from fastndcg.inputs.spans import JoinedSpans, join_spans
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array, read_only
