@@ -69,7 +69,7 @@ class Column(NamedTuple):
             return [self.constant] * len(values)
         if self.metric.aggregate is not None:
             values = np.log(np.maximum(values, MIN_OF_GEOMETRIC_MEAN))
-        return list(map(float, values))
+        return values.tolist()
 
 
 class StructureError(InvalidTypeError, AttributeError, AssertionError):
