@@ -333,7 +333,8 @@ def group_runs(column: IdColumn, id_rows: Array, starts: Array, n_rows: int) -> 
     if np.count_nonzero(is_new) == len(firsts):
         return Groups(np.append(starts[is_new], n_rows), None, firsts)
     sizes = np.diff(starts, append=n_rows)
-    order = np.argsort(codes, kind="stable")
+    short = np.min_scalar_type(len(firsts))  # NumPy sorts numbers of 16 bits by radix, in a third of the time
+    order = np.argsort(codes.astype(short), kind="stable")
     ends, rows = join_segments(starts[order], sizes[order])
     offsets = ends[np.searchsorted(codes[order], np.arange(len(firsts) + 1))]
     return Groups(offsets, rows, firsts)
