@@ -11,7 +11,8 @@ import numpy as np
 
 from fastndcg.engine import run as engine
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.join import ABSENT, make_rankings
+from fastndcg.inputs.ids import IdColumn
+from fastndcg.inputs.join import ABSENT, QRELS_AND_RUN, find_ids, make_rankings
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention, conventions
@@ -86,14 +87,13 @@ class JudgedRun(NamedTuple):
 
 def judge(qrels: Qrels, run: Run, queries: Iterable[str]) -> JudgedRun:
     """Join a run with judgments, for those of the queries that have some. One that the run lacks has no documents."""
-    places, run_places = (
-        {name: place for place, name in enumerate(table.queries.names().tolist())} for table in (qrels, run)
-    )
-    judged = [query for query in queries if query in places]
-    if not judged:
+    ids = IdColumn.of(queries, "ids of queries")
+    pairs = np.stack([find_ids(ids, table.queries, "queries", QRELS_AND_RUN) for table in (qrels, run)], axis=1)
+    pairs = pairs[pairs[:, 0] != ABSENT]
+    if not len(pairs):
         return JudgedRun([], Rankings([], [], [0]))
-    pairs = np.array([(places[query], run_places.get(query, ABSENT)) for query in judged], "i8")
-    return JudgedRun(judged, make_rankings(qrels, run, pairs, WITHOUT_KEYS, None)[0], (qrels, run, pairs))
+    rankings = make_rankings(qrels, run, pairs, WITHOUT_KEYS, None)[0]
+    return JudgedRun(rankings.query_ids.tolist(), rankings, (qrels, run, pairs))
 
 
 def evaluate_judged(

@@ -69,7 +69,8 @@ class Column(NamedTuple):
             return [self.constant] * len(values)
         if self.metric.aggregate is not None:
             values = np.log(np.maximum(values, MIN_OF_GEOMETRIC_MEAN))
-        return values.tolist()
+        numbers: list[float] = values.tolist()
+        return numbers
 
 
 class StructureError(InvalidTypeError, AttributeError, AssertionError):

@@ -396,30 +396,34 @@ class Parents(Picklable):
     def _map(self, table: Table) -> _Mapped:
         """Find the document of each row of a table."""
         ids, codes = _list_ids(table.documents)
-        parents = list(map(self._find_one, ids))
+        parents = self._find_all(ids)
         names = [own if parent is None else parent for own, parent in zip(ids, parents, strict=True)]
         documents = IdColumn.of(names, "documents that `parents` gives").take(codes)
         own, firsts = documents.factorize()
         queries = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
         return _Mapped(ids, codes, parents, documents, queries * len(firsts) + own)
 
-    def _find_one(self, own: Any) -> Any:
-        """Return the document of an id, or None."""
+    def _find_all(self, ids: list[Any]) -> list[Any]:
+        """Return the document of each id, or None."""
+        if self._find is None:
+            return [None] * len(ids)
+        parents: list[Any] = []
         try:
-            parent = None if self._find is None else self._find(own)
+            parents.extend(map(self._find, ids))
         except InvalidInputError:  # of a rule
             raise
         except Exception as error:
             raise InvalidInputError(
-                f"`parents` must return the document of each chunk, but fails for {shorten(own)}: "
+                f"`parents` must return the document of each chunk, but fails for {shorten(ids[len(parents)])}: "
                 f"{type(error).__name__}: {show_name(error)}. Return None for the id of a document"
             ) from error
-        if parent is not None and not isinstance(parent, ID):
-            raise InvalidTypeError(
-                f"`parents` must return the id of a document, a text or a whole number, or None, but returns "
-                f"{shorten(parent)} for {shorten(own)}"
-            )
-        return parent
+        for own, parent in zip(ids, parents, strict=True):
+            if parent is not None and not isinstance(parent, ID):
+                raise InvalidTypeError(
+                    f"`parents` must return the id of a document, a text or a whole number, or None, but returns "
+                    f"{shorten(parent)} for {shorten(own)}"
+                )
+        return parents
 
 
 class _Mapped(NamedTuple):
@@ -432,15 +436,16 @@ class _Mapped(NamedTuple):
     pairs: Array  # equal for rows of one document of a query
 
 
-def _split_before(separator: str, own: Any, *, is_last: bool) -> str | None:
-    """Return the text before the first or the last separator. Ids without one are those of documents."""
-    if not isinstance(own, str):
+def _split_before(split: Callable[[str, str], tuple[str, str, str]], separator: str, own: Any) -> str | None:
+    """Return the text before a separator. Ids without one are those of documents."""
+    try:
+        text, found, _ = split(own, separator)
+    except TypeError:
         raise InvalidInputError(
             f"`parents` must be a table or a function where ids are whole numbers, such as {own}, not a rule of texts. "
             "Give a dict"
-        )
-    split = str.rpartition if is_last else str.partition
-    return split(own, separator)[0] if separator in own else None
+        ) from None
+    return text if found else None
 
 
 def make_parents(parents: Any) -> Parents | None:
@@ -456,7 +461,7 @@ def make_parents(parents: Any) -> Parents | None:
             raise InvalidInputError(
                 f"`parents` must name what ends a document's id, not {shorten(parents)}. Say 'before #'"
             )
-        return Parents(functools.partial(_split_before, separator, is_last=is_last))
+        return Parents(functools.partial(_split_before, str.rpartition if is_last else str.partition, separator))
     if callable(parents) and not isinstance(parents, Mapping):
         return Parents(parents)
     if isinstance(parents, Mapping) and not any(isinstance(value, list) for value in parents.values()):
