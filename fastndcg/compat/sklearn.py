@@ -28,7 +28,7 @@ from fastndcg.evaluation import evaluate
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import conventions
 from fastndcg.parsing import as_float
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, as_scores, read_only
 from fastndcg.runtime.imports import optional_import
 
 __all__ = ["dcg_score", "label_ranking_average_precision_score", "ndcg_score", "top_k_accuracy_score"]
@@ -173,6 +173,8 @@ def label_ranking_average_precision_score(y_true: Any, y_score: Any, *, sample_w
     >>> label_ranking_average_precision_score([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1], [1, 0.2, 0.1]])  # 5/12
     0.41666666666666663
     """
+    from fastndcg.kernels import single_query
+
     dense = y_true.toarray() if _is_sparse(y_true) else y_true
     labels = _as_finite(dense, "y_true")
     scores = _as_finite(y_score, "y_score")
@@ -184,7 +186,15 @@ def label_ranking_average_precision_score(y_true: Any, y_score: Any, *, sample_w
         )
     if labels.ndim != 2 or not ((labels == labels.min()) | (labels == labels.max())).all():
         raise InvalidInputError(f"{_target_type(labels)} format is not supported. Pass a matrix of 0 and 1.")
-    values = _compute_label_precision(labels != 0, scores)
+    n_rows, n_labels = labels.shape
+    values = np.empty(n_rows)
+    row_scores = np.empty(n_labels)
+    order = np.empty((2, n_labels), "i4")
+    counts = np.empty(n_labels + 1, "i8")
+    relevant = read_only(np.ascontiguousarray(labels != 0).view("u1"))
+    single_query.label_ranking_precision(
+        _as_kernel_scores(scores), relevant, row_scores, order[0], order[1], counts, values
+    )
     if weights is None:
         return float(values.mean())
     with np.errstate(invalid="ignore"):
@@ -282,21 +292,9 @@ def _check_target(labels: Array) -> None:
         raise InvalidInputError(f"Only {FORMATS} formats are supported. Got {_target_type(labels)} instead")
 
 
-def _compute_label_precision(is_true: Array, scores: Array) -> Array:
-    """Return for each row the mean over its true labels of the share of true ones among the labels not below."""
-    n_rows, n_labels = scores.shape
-    order = np.argsort(scores, axis=1)[:, ::-1]
-    rows = np.arange(n_rows)[:, None]
-    ranked = scores[rows, order]
-    ends_group = np.append(ranked[:, 1:] != ranked[:, :-1], np.ones((n_rows, 1), bool), axis=1)
-    ranks = np.where(ends_group, np.arange(n_labels), n_labels)
-    last = np.minimum.accumulate(ranks[:, ::-1], axis=1)[:, ::-1]  # of the labels with an equal score
-    is_ranked_true = is_true[rows, order]
-    n_above = np.cumsum(is_ranked_true, axis=1)
-    sums = (np.take_along_axis(n_above, last, axis=1) / (last + 1)).sum(axis=1, where=is_ranked_true)
-    n_true = n_above[:, -1]
-    is_trivial = (n_true == 0) | (n_true == n_labels)
-    return np.where(is_trivial, 1.0, sums / np.maximum(n_true, 1))
+def _as_kernel_scores(scores: Array) -> Array:
+    """Return scores as float32 or float64. Integers that float64 cannot hold are replaced by their ranks."""
+    return read_only(as_scores(scores.reshape(-1), "y_score").reshape(scores.shape))
 
 
 def _shape_scores(scores: Array, kind: str) -> Array:
@@ -349,9 +347,11 @@ def _find_classes(true_labels: Array, n_scored: int, labels: Any) -> Array:
 def _find_hits(columns: Array, scores: Array, k: int) -> Array:
     """Return True for each row whose true class has one of the k highest scores."""
     if scores.ndim == 2:
-        own = np.take_along_axis(scores, columns[:, None], axis=1)
-        is_right = np.arange(scores.shape[1]) > columns[:, None]
-        return np.asarray(((scores > own) | ((scores == own) & is_right)).sum(axis=1) < k)
+        from fastndcg.kernels import single_query
+
+        before = np.empty(len(scores))
+        single_query.n_before(_as_kernel_scores(scores), read_only(columns), before)
+        return before < k
     threshold = 0.5 if scores.min() >= 0 and scores.max() <= 1 else 0
     return (scores > threshold) == columns if k == 1 else np.ones(len(scores), bool)
 
