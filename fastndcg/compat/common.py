@@ -93,7 +93,8 @@ def judge(qrels: Qrels, run: Run, queries: Iterable[str]) -> JudgedRun:
     if not len(pairs):
         return JudgedRun([], Rankings([], [], [0]))
     rankings = make_rankings(qrels, run, pairs, WITHOUT_KEYS, None)[0]
-    return JudgedRun(rankings.query_ids.tolist(), rankings, (qrels, run, pairs))
+    names: Any = rankings.query_ids
+    return JudgedRun(names.tolist(), rankings, (qrels, run, pairs))
 
 
 def evaluate_judged(
