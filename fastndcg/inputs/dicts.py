@@ -157,7 +157,8 @@ def holds_groups(rows: Any, what: str) -> bool:
     """Return True for a mapping whose first query with ids maps to groups of them: lists or sets of one type."""
     if not holds_id_lists(rows, what):
         return False
-    first = next((row for row in map(_list_ids, snapshot(rows, what).values()) if len(row)), ())
+    lists = map(_list_ids, filter(is_id_list, snapshot(rows, what).values()))
+    first = next((ids for ids in lists if len(ids)), ())
     group = next(iter(first), None)
     if isinstance(group, tuple) or not is_id_list(group):
         return False

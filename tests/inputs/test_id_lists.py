@@ -114,6 +114,7 @@ BAD = {
     "dicts and lists": (RELEVANT, {"q1": {"a": 1}, "q2": ["a"]}, r"must map queries to dicts, but 'q2' maps to \['a'"),
     "an id alone": ({"q1": "d1"}, RANKED, r"For one id per query give lists: {query: \[id\]}"),
     "lists and None": (RELEVANT, {"q1": ["d1"], "q2": None}, "must map queries to dicts, but 'q2' maps to None"),
+    "no ids and None": ({"q1": [], "q2": None}, RANKED, "must map queries to dicts, but 'q2' maps to None"),
     "no ids at all": ({"q1": []}, RANKED, "must have a query in common, but the qrels have none"),
     "a set as a column": ({"query": ["q"], "document": {"d"}}, RANKED, "is a dict of columns. Give a frame"),
     "a frame as a column": ({"query": pandas.DataFrame(), "label": [1]}, RANKED, "is a dict of columns. Give a frame"),
