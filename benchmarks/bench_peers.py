@@ -186,7 +186,7 @@ def test_drop_in(race, name):
     if name in EXACT_ON_TIES:
         ours, peer = prepare(make_grid(race.size(200, 20), DOCUMENTS, levels=20))
         equals(flatten(peer()), tolerance, read=flatten)(ours())
-    ours, peer = prepare(make_grid(race.size(2_000, 20), DOCUMENTS, levels=20 if name.endswith("ties") else None))
+    ours, peer = prepare(make_grid(race.size(2_000, 20), DOCUMENTS, levels=20 if name.endswith(", ties") else None))
     race(ours, equals(flatten(peer()), tolerance, read=flatten), peers={library: peer})
 
 
