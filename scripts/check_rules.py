@@ -35,6 +35,11 @@ RULES: dict[str, Rule] = {
 }
 
 
+def find_problems(name: str, root: Path) -> list[str]:
+    """Return a line for each place below `root` that breaks a rule."""
+    return list(RULES[name](root))
+
+
 def main() -> int:
     """Check every rule, or those that are named."""
     root = Path(__file__).resolve().parents[1]
@@ -42,7 +47,7 @@ def main() -> int:
     unknown = [name for name in names if name not in RULES]
     if unknown:
         sys.exit(f"{unknown[0]} is no rule. The rules are {', '.join(RULES)}.")
-    problems = [line for name in names for line in RULES[name](root)]
+    problems = [line for name in names for line in find_problems(name, root)]
     print(*problems, f"{len(names)} rules, {len(problems)} broken", sep="\n")
     return 1 if problems else 0
 

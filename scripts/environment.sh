@@ -10,6 +10,7 @@ if [[ ${OSTYPE:-} == msys ]]; then # the shell of Git on Windows
 fi
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export PIP_RETRIES=${PIP_RETRIES:-1} PIP_TIMEOUT=${PIP_TIMEOUT:-15} # without a network, say so within seconds
+unset PYTHONDONTWRITEBYTECODE # each of the hundreds of processes of the tests would compile all that it imports
 export PYTHONSAFEPATH=1 # the source folder must not stand in for the installed package
 
 fail() {

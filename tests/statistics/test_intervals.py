@@ -91,7 +91,7 @@ def test_replicates_are_spread_like_scipys():
     assert analysis.replicates[:, 0].std() == pytest.approx(expected, rel=5 / np.sqrt(2 * replicates))
     scipys = stats.bootstrap(
         (DIFFERENCE.values(columns),), np.mean, method="percentile", confidence_level=expanded(0.95, 300),
-        n_resamples=replicates, rng=np.random.default_rng(1),
+        n_resamples=replicates, batch=1000, rng=np.random.default_rng(1),
     )  # fmt: skip
     # the density of a normal mean at its 2.5 % quantile, where a quantile of replicates has this standard error
     error = np.sqrt(0.025 * 0.975 / replicates) / (stats.norm.pdf(1.96) / expected)
