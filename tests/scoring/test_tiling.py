@@ -49,7 +49,7 @@ def test_file_larger_than_memory_is_not_copied(tmp_path):
     """A memory-mapped matrix of 24 MB is evaluated within `memory` of 4 MB."""
     rng = np.random.default_rng(3)
     items = np.memmap(tmp_path / "items.bin", "f4", "w+", shape=(60_000, 100))
-    items[:] = rng.integers(-2, 3, items.shape)
+    items[:] = rng.integers(-2, 3, items.shape, "i1")
     users = rng.integers(-2, 3, (20, 100)).astype("f4")
     liked = make_liked(20, len(items))
 
