@@ -27,10 +27,6 @@ from benchmarks.race import Ratio, count_calls, estimate_ratio
 from benchmarks.record import ROOT
 
 LIMIT = 1.10
-# What a decision costs a row, at the most. A line goes when no earlier commit is compared any more.
-DECIDED = {f"drop_in[{name}]": 2.0 for name in (  # dicts are joined as tables, which ties need half the time for
-    "pytrec_eval, one measure", "pytrec_eval, seven measures", "ranx, dicts", "ir_measures, dicts",
-)} | {"drop_in[ir_measures, named tuples]": 3.2}  # fmt: skip
 MIN_ROUNDS = 6  # an interval of fewer has less than 95 %
 SECONDS = 4.0  # of the rounds of a row whose interval stays wide
 UNDECIDED_SECONDS = 20.0  # of a row whose interval holds the limit
@@ -48,8 +44,7 @@ class Row(NamedTuple):
     @property
     def is_slow(self) -> bool:
         """Return True if the tree's interval is over the limit times how far the commit surely is from itself."""
-        limit = DECIDED.get(self.name.rpartition("::test_")[2], LIMIT)
-        return self.tree.low > limit * max(1.0, self.itself.low, 1 / self.itself.high)
+        return self.tree.low > LIMIT * max(1.0, self.itself.low, 1 / self.itself.high)
 
 
 def compare_with(commit: str, expression: str, n_rows: int, scale: float) -> int:

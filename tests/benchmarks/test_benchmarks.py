@@ -88,12 +88,6 @@ def test_slow_row(itself, tree, is_slow):
     assert Row("row", itself, tree).is_slow == is_slow
 
 
-@pytest.mark.parametrize(("times", "is_slow"), [(1.7, False), (2.1, True)])
-def test_slowdown_that_was_decided_has_an_end(times, is_slow):
-    name = "benchmarks/bench_peers.py::test_drop_in[ranx, dicts]"
-    assert Row(name, Ratio(1, 0.99, 1.01), Ratio(times, times - 0.05, times + 0.05)).is_slow == is_slow
-
-
 def make_worker(seconds, problem=None):
     return Mock(
         receive=lambda: {"problem": problem} if problem else {"ready": 0.5}, ask=lambda **_: {"seconds": seconds}
