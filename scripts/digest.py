@@ -24,9 +24,12 @@ from typing import Any
 
 import numpy as np
 
-import fastndcg as fn
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # this tree, whatever is installed
 
-DRAWN_RUNS = Path(__file__).resolve().parents[1] / "tests" / "data" / "drawn_runs"
+import fastndcg as fn  # noqa: E402
+
+DRAWN_RUNS = ROOT / "tests" / "data" / "drawn_runs"
 TIES = ("average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed")
 CUTOFFS = (None, 1, 3, 10, 64)
 FIELDS = {

@@ -40,18 +40,24 @@ make_venv() {
   fi
 }
 
-# What the wheel is made from, as one hash.
-sources_hash() {
+# What the wheel is made from as one hash, pyproject.toml as another, and "editable" or "wheel": what is installed.
+describe_sources() {
   "$BIN/python" - << 'PYTHON'
 import hashlib
 import pathlib
+from importlib import metadata
 
 digest = hashlib.sha256()
 files = [pathlib.Path(name) for name in ("pyproject.toml", "README.md", "LICENSE")]
 files += (path for path in pathlib.Path("fastndcg").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
 for path in sorted(files):
     digest.update(f"{path}\0{path.stat().st_size}\0".encode() + path.read_bytes())
-print(digest.hexdigest())
+try:
+    origin = metadata.distribution("fastndcg").read_text("direct_url.json") or ""
+except metadata.PackageNotFoundError:
+    origin = ""
+settings = hashlib.sha256(pathlib.Path("pyproject.toml").read_bytes())
+print(digest.hexdigest(), settings.hexdigest(), "editable" if '"editable": true' in origin else "wheel")
 PYTHON
 }
 
@@ -66,13 +72,19 @@ run_pip() {
 # it imports: pip would compile all that it installs, which takes half a minute for the peers.
 install_package() {
   make_venv
-  local stamp=$VENV/installed have=() implied wheel hash
-  hash=$(sources_hash)
+  local stamp=$VENV/installed have=() groups=() group implied wheel hash settings kind
+  read -r hash settings kind < <(describe_sources)
   if [[ -f $stamp ]]; then
     read -r -a have < "$stamp"
   fi
-  if [[ ${have[0]:-} == "$hash" && " ${have[*]:1} " == *" $1 "* ]]; then
+  if [[ ${have[1]:-} == "$settings" ]]; then
+    groups=("${have[@]:2}")
+  fi
+  if [[ ${have[0]:-} == "$hash" && $kind == wheel && " ${groups[*]:-} " == *" $1 "* ]]; then
     return
+  fi
+  if [[ $kind == editable ]]; then
+    echo "the wheel takes the place of the editable install in .venv" >&2
   fi
   local size="" shown=--quiet
   if [[ $1 == progress ]]; then
@@ -97,7 +109,10 @@ install_package() {
     run_pip install --no-compile "$shown" "${wheel[0]}[all]" --group "$1"
   fi
   run_pip install --no-compile --quiet --no-deps --force-reinstall "${wheel[0]}"
-  echo "$hash" "${have[@]:1}" "$implied" > "$stamp"
+  for group in $implied; do
+    [[ " ${groups[*]:-} " == *" $group "* ]] || groups+=("$group")
+  done
+  echo "$hash" "$settings" "${groups[@]}" > "$stamp"
 }
 
 # Install the tools of scripts/check and what fastndcg depends on, unless that was done with the same pyproject.toml.

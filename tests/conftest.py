@@ -1,6 +1,7 @@
 """What all tests share: a clean environment, what a run prints about itself, profiles of Hypothesis, and fixtures."""
 
 import collections
+import filecmp
 import os
 import platform
 import re
@@ -62,6 +63,15 @@ def pytest_sessionstart(session):
     reporter.write_line(f"Python {platform.python_version()}, {versions}")
     for name in SETTINGS:
         reporter.write_line(f"{name}={os.environ[name]}" if name in os.environ else f"{name} does not reach the tests")
+    sources, tested = Path(__file__).parents[1] / "fastndcg", Path(fn.__file__).parent
+    names = [path.relative_to(sources) for path in sources.rglob("*.py")]
+    if "FASTNDCG_TEST_INSTALLED" not in os.environ and filecmp.cmpfiles(sources, tested, names, shallow=False)[1:] != (
+        [],
+        [],
+    ):
+        pytest.exit(
+            f"fastndcg/ differs from what is installed: run scripts/test, or {sys.executable} -m pip install -e .", 2
+        )
 
 
 def pytest_collection_modifyitems(items):

@@ -1,4 +1,4 @@
-"""Hooks of pytest: the summary lists the kernels that Numba had to compile, as lines of signatures.txt."""
+"""Hooks of pytest: the summary counts the kernels that Numba had to compile, and lists what signatures.txt lacks."""
 
 import sys
 
@@ -48,11 +48,13 @@ def pytest_testnodedown(node):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    from fastndcg.kernels import machine_code
+    from fastndcg.kernels import machine_code, signatures
 
-    lines = sorted(config.stash.get(COMPILED, ()))
-    if lines and not machine_code.is_switched_off():
-        terminalreporter.section(
-            f"{len(lines)} kernels had no machine code: run scripts/build-kernels, or add the lines"
-        )
-        terminalreporter.write_line("\n".join(lines))
+    lines = config.stash.get(COMPILED, set())
+    if not lines or machine_code.is_switched_off():
+        return
+    command = f"{sys.executable} -m fastndcg.kernels.build"
+    terminalreporter.section(f"Numba compiled {len(lines)} kernels that had no machine code: run {command}")
+    new = lines - {f"{place} {arguments} -> {result}" for place, arguments, result in signatures.read_signatures()}
+    for line in sorted(new):
+        terminalreporter.write_line(f"signatures.txt lacks {line}")
