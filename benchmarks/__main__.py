@@ -18,11 +18,15 @@ def main() -> int:
     commands = parser.add_mutually_exclusive_group(required=True)
     commands.add_argument("--against", metavar="COMMIT", help="compare the working tree with a commit")
     commands.add_argument("--record", nargs="*", choices=SUITES, metavar="SUITE", help="save the results of suites")
+    commands.add_argument("--smoke", action="store_true", help="for CI: small proofs, ten rows against the merge base")
+    commands.add_argument("--figures", action="store_true", help="write the saved figures into README and docs")
     parser.add_argument("-k", default=COMPARED, metavar="EXPRESSION", help="rows to compare, as pytest's -k")
     parser.add_argument("--rows", type=int, default=ROWS, metavar="N", help="most rows to compare, over all suites")
     parser.add_argument("--scale", type=float, help="share of the full size: 0.05 of a comparison, 1 of a record")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help="where a record is saved")
     options = parser.parse_args()
+    if options.smoke or options.figures:  # scripts/bench does both itself
+        parser.error("`--smoke` and `--figures` must be the first argument of scripts/bench")
     if options.against is not None:
         from benchmarks.against import compare_with
 

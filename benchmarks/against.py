@@ -54,7 +54,8 @@ def compare_with(commit: str, expression: str, n_rows: int, scale: float) -> int
         packages = install_packages(commit, folder)
         with open_workers(packages, expression, scale, folder) as workers:
             names = select_rows(workers["tree"].names, n_rows)
-            print(f"{len(names)} rows, {commit} against itself and the working tree against {commit}:", flush=True)
+            print(f"{len(names)} rows against {shorten_commit(commit)}: ratios [95 % interval], above 1 is slower")
+            print(f"{'benchmark':72} {'commit / itself':22} tree / commit", flush=True)
             rows = measure_rows(workers, names)
         if not rows:
             print("no benchmark could be compared")
@@ -75,6 +76,12 @@ def select_rows(names: list[str], n_rows: int) -> list[str]:
     if n_rows >= len(names):
         return names
     return [names[int((number + 0.5) * len(names) / n_rows)] for number in range(n_rows)]
+
+
+def shorten_commit(commit: str) -> str:
+    """Return the first 12 digits of a commit that is named by its hash, a branch or a tag."""
+    command = ["git", "rev-parse", "--short=12", f"{commit}^{{commit}}"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def install_packages(commit: str, folder: Path) -> dict[str, Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ SERVER = pytest.StashKey[Server]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of the benchmarks."""
+    """Add the options of the benchmarks, unless pytest-benchmark is missing, whose own options pytest then refuses."""
+    if find_spec("pytest_benchmark") is None:
+        raise pytest.UsageError("benchmarks need pytest-benchmark: .venv/bin/pip install -e . --group bench")
     group = parser.getgroup("benchmarks of fastndcg")
     group.addoption("--scale", type=float, default=1.0, help="share of the data's full size, such as 0.02 for a look")
     group.addoption("--serve", metavar="FDS", help="for scripts/bench --against")
