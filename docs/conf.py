@@ -65,6 +65,7 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 os.environ |= {"FASTNDCG_QUIET": "1", "FASTNDCG_PROGRESS": "0"}  # notebooks print what they compute, and no more
+os.environ["JUPYTER_PATH"] = str(ROOT / "docs" / "_jupyter")  # its kernel has no warning of TCP for each notebook
 
 # Packages that drop-ins and integrations import. They are mocked where they are installed, too: pages are the same
 # everywhere, and have no members that are inherited from torch's classes.
