@@ -4,6 +4,7 @@ Log nDCG of every validation epoch in Lightning by `self.log`, and further metri
 Each row is a query, padded to 30 documents. A mask is True for its documents. The logged values are means over all
 queries, bit-identical for any number of processes.
 
+Install: pip install '.[torch]' pytorch-lightning
 Run: python examples/lightning_epochs.py
 """
 

@@ -43,6 +43,9 @@ class Judge:
 class Handler(BaseHTTPRequestHandler):
     """The handler of one request."""
 
+    error_content_type = "application/json"  # also for other methods than POST, which the base class answers
+    error_message_format = '{"error": "%(explain)s"}'
+
     def do_POST(self):
         """Read and answer the request."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
