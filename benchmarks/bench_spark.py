@@ -10,6 +10,7 @@ import fastndcg as fn
 from benchmarks.proof import equals
 
 ROWS_PER_QUERY = 100
+CORES = 2
 TEN = "map, ndcg@1, ndcg@5, ndcg@10, p@1, p@5, p@10, recall@1, recall@5, recall@10"
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -27,7 +28,7 @@ def session():
     sql = pytest.importorskip("pyspark.sql")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = sql.SparkSession.builder.master("local[2]")
+    builder = sql.SparkSession.builder.master(f"local[{CORES}]")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     try:
@@ -59,6 +60,7 @@ def test_rows(race, session, tmp_path):
     from fastndcg.integrations import spark
 
     frame, table = write_rows(session, tmp_path, race.size(5_000_000, 1_000))
+    race.info |= {"rows": table.num_rows, "cores": CORES}
 
     def move():
         rows = frame.repartition("query").sortWithinPartitions("query")
@@ -78,7 +80,8 @@ def test_ranking_metrics(race, session, tmp_path, metrics):
     from fastndcg.integrations import spark
 
     last = ROWS_PER_QUERY - 1
-    lists = session.range(race.size(20_000, 20)).selectExpr("id AS query", f"shuffle(sequence(0, {last})) AS found")
+    race.info |= {"lists": race.size(20_000, 20), "documents": ROWS_PER_QUERY, "cores": CORES}
+    lists = session.range(race.info["lists"]).selectExpr("id AS query", f"shuffle(sequence(0, {last})) AS found")
     lists = lists.selectExpr("query", "found", "transform(sequence(0, 9), x -> x * 7) AS liked")
     labels = "transform(found, x -> CAST(array_contains(liked, x) AS INT)) AS label"
     scores = f"transform(sequence(0, {last}), x -> CAST(-x AS FLOAT)) AS score"

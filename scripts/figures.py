@@ -26,6 +26,7 @@ from benchmarks.record import RESULTS, ROOT, load_results
 CHART = RESULTS / "peers.png"
 SHOWN = ("LightGBM", "scikit-learn", "pytrec_eval-terrier", "ranx", "torchmetrics")  # in the README
 HEADLINE = "scikit-learn"
+PLAN_ROWS, PLAN_CORES = 10**11, 400  # of the plan in docs/guides/spark.md
 OURS, TEXT = "#e8590c", "#7d7d7d"  # legible on light and on dark pages
 
 Result = dict[str, Any]
@@ -115,9 +116,67 @@ def write_fusion(result: Result) -> str:
         if found:
             kinds.setdefault(found[1], []).append(benchmark["extra_info"]["against"]["ranx"]["median"])
     texts = [
-        f"{' to '.join(map(format_ratio, sorted(values)))} times as fast with {kind}" for kind, values in kinds.items()
+        f"{format_ratio(min(values))} to {format_ratio(max(values))} with {kind.replace(', ', ' and ')}"
+        for kind, values in kinds.items()
     ]
-    return wrap(f"Fusing two runs by `rrf` or `wsum`, against ranx: {', '.join(texts)}.")
+    return wrap(f"Fusing two runs by `rrf` or `wsum` is so many times as fast as in ranx: {', '.join(texts)}.")
+
+
+def write_ranking_metrics(result: Result) -> str:
+    """Return the paragraph on Spark's RankingMetrics, and on a job that does nothing."""
+    ten, one = (get_facts(result, f"test_ranking_metrics[{metrics}]") for metrics in ("ten metrics", "one metric"))
+    return wrap(
+        f"From {ten['lists']:,} lists of {ten['documents']} documents in memory on {ten['cores']} cores, "
+        f"RankingMetrics takes {format_interval(ten, 'RankingMetrics')} times as long as fastndcg for ten metrics, and "
+        f"{format_interval(one, 'RankingMetrics')} times for one. The means are equal. In fastndcg, ten metrics take "
+        f"{format_interval(ten, 'a job of two rows')} times as long as a job that passes two rows through Python, and "
+        f"one takes {format_interval(one, 'a job of two rows')} times. {describe_conditions(result, 'pyspark')}"
+    )
+
+
+def write_spark_rows(result: Result) -> str:
+    """Return the paragraph on rows in Spark: their number a second, moving them alone, and the time of the plan."""
+    facts = get_facts(result, "test_rows")
+    seconds = get_benchmark(result, "test_rows")["stats"]["median"]
+    rate = facts["rows"] / seconds / facts["cores"]
+    return wrap(
+        f"nDCG@10 and AP of {facts['rows']:,} rows of Parquet on {facts['cores']} cores: {rate / 1e6:.3g} million "
+        f"rows a second and core. That takes {format_interval(facts, 'moving the rows')} times as long as the same "
+        "read, shuffle and sort without an evaluation: fastndcg needs no sort. At this rate, 10¹¹ rows take "
+        f"{PLAN_ROWS / rate / PLAN_CORES / 60:.2g} minutes on {PLAN_CORES} cores, if disks and network keep up. "
+        f"{describe_conditions(result, 'pyspark')}"
+    )
+
+
+def write_first_call(result: Result) -> str:
+    """Return the sentence on processes with one evaluation, with an empty and with a filled cache."""
+    empty, filled, empty_twelve, filled_twelve = (
+        f"{get_benchmark(result, f'test_first_call[{cache} cache-{metrics}]')['stats']['median']:.2g} s"
+        for metrics in ("nDCG@10", "twelve metrics")
+        for cache in ("empty", "filled")
+    )
+    return wrap(
+        f"A process that evaluates nDCG@10 once takes {empty} with an empty cache and {filled} with a filled one. With "
+        f"twelve metrics, it takes {empty_twelve} and {filled_twelve}. {describe_conditions(result)}"
+    )
+
+
+def get_benchmark(result: Result, name: str) -> Result:
+    """Return one benchmark of a result."""
+    benchmarks: dict[str, Result] = {benchmark["name"]: benchmark for benchmark in result["benchmarks"]}
+    return benchmarks[name]
+
+
+def get_facts(result: Result, name: str) -> Result:
+    """Return what one benchmark of a result has stored."""
+    facts: Result = get_benchmark(result, name)["extra_info"]
+    return facts
+
+
+def format_interval(facts: Result, other: str) -> str:
+    """Return the ratio to another call with its 95 % interval."""
+    ratio = facts["against"][other]
+    return f"{format_ratio(ratio['median'])} ({format_ratio(ratio['low'])} to {format_ratio(ratio['high'])})"
 
 
 def wrap(text: str) -> str:
@@ -148,6 +207,8 @@ def write_libraries(result: Result, shown: tuple[str, ...] | None = SHOWN) -> st
 
 SECTIONS: dict[str, tuple[str, Callable[[Result], str]]] = {
     "headline": ("peers", write_headline), "libraries": ("peers", write_libraries), "fusion": ("fusion", write_fusion),
+    "ranking_metrics": ("spark", write_ranking_metrics), "spark_rows": ("spark", write_spark_rows),
+    "first_call": ("startup", write_first_call),
 }  # fmt: skip
 
 
@@ -156,10 +217,10 @@ def count_cpus(result: Result) -> int:
     return int(result["machine_info"]["cpu"]["count"])
 
 
-def describe_conditions(result: Result) -> str:
-    """Return the sentence that names date, machine, versions and commit."""
+def describe_conditions(result: Result, *packages: str) -> str:
+    """Return the sentence that names date, machine, versions, also of some more packages, and commit."""
     machine = result["machine_info"]
-    names = ("fastndcg", "numba", "numpy")
+    names = ("fastndcg", "numba", "numpy", *packages)
     versions = ", ".join(f"{name} {machine['versions'][name]}" for name in names if name in machine["versions"])
     return (
         f"Measured on {result['datetime'][:10]} on {count_cpus(result)} CPUs ({machine['cpu']['brand']}, "

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import warnings
+from itertools import product
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -173,6 +174,40 @@ def test_document_shows_each_comparison_once():
     assert "3 (1.5 to 6) × as fast as ranx" in page
     for picture in (figures.draw_libraries(RESULT), benchmark_pages.draw_history("peers", [line, line])):
         assert picture.startswith(b"\x89PNG")
+
+
+def test_sentences_of_other_suites():
+    """Fusion by kind of ids, Spark's rows with the plan's time, and the first call, from made results."""
+
+    def fill(name, suite, rows):
+        benchmarks = [
+            {"name": row, "stats": {"median": seconds}, "extra_info": {"rows": 4_000_000, "cores": 2, "against": {
+                other: {"median": ratio, "low": ratio / 2, "high": ratio * 2}}}}
+            for row, seconds, other, ratio in rows
+        ]  # fmt: skip
+        text = f"<!-- {name} -->\n<!-- /{name} -->"
+        return " ".join(figures.fill_document(text, {suite: RESULT | {"benchmarks": benchmarks}}).split())
+
+    kinds = {"whole": ("rrf(k=60)", 30.0, "wsum(norm=min_max)", 20.0), "text, ties": ("rrf(k=60)", 9.0, "wsum()", 8.0)}
+    rows = [
+        (f"test_fuse_against_ranx[{kind}-{method}]", 1.0, "ranx", ratio)
+        for kind, (one, first, two, second) in kinds.items()
+        for method, ratio in ((one, first), (two, second))
+    ]
+    assert "as fast as in ranx: 20 to 30 with whole, 8 to 9 with text and ties." in fill("fusion", "fusion", rows)
+    text = fill("spark_rows", "spark", [("test_rows", 2.0, "moving the rows", 0.5)])
+    assert "4,000,000 rows of Parquet on 2 cores: 1 million rows a second and core." in text
+    assert "takes 0.5 (0.25 to 1) times as long" in text
+    assert "take 4.2 minutes on 400 cores" in text
+    rows = [
+        (f"test_first_call[{cache} cache-{metrics}]", seconds, "import numpy", 1.0)
+        for (cache, metrics), seconds in zip(
+            product(("empty", "filled"), ("nDCG@10", "twelve metrics")), (3.0, 5.0, 0.25, 0.5), strict=True
+        )
+    ]
+    text = fill("first_call", "startup", rows)
+    assert "takes 3 s with an empty cache and 0.25 s with a filled one. With twelve" in text
+    assert "metrics, it takes 5 s and 0.5 s." in text
 
 
 def test_saved_figures_are_shown():
