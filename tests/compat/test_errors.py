@@ -5,31 +5,32 @@ import importlib
 
 import drop_ins
 import pytest
-from peer_libraries import library
 
 import fastndcg as fn
 
 pytestmark = pytest.mark.peers
 
 
-def read_cases(module, name):
-    return drop_ins.read(module, name) or pytest.skip(f"tests/compat/test_{module}.py has no {name}")
+ERRORS, TAKEN = (
+    {module: cases for module in drop_ins.PEERS if (cases := drop_ins.read(module, name))}
+    for name in ("ERRORS", "TAKEN")
+)
 
 
 def import_both(module, request):
     if module == "ranx":
         request.getfixturevalue("ranx_library")
-    return library(drop_ins.PEERS[module]), importlib.import_module(f"fastndcg.compat.{module}")
+    return pytest.importorskip(drop_ins.PEERS[module]), importlib.import_module(f"fastndcg.compat.{module}")
 
 
 @pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning", "ignore:unsafe cast"
 )
-@pytest.mark.parametrize("module", drop_ins.PEERS)
+@pytest.mark.parametrize("module", ERRORS)
 def test_errors_are_ours_and_theirs(module, tmp_path, monkeypatch, request):
     theirs, ours = import_both(module, request)
     monkeypatch.chdir(tmp_path)
-    for name, (call, exceptions) in read_cases(module, "ERRORS").items():
+    for name, (call, exceptions) in ERRORS[module].items():
         for place, kind in ((theirs, Exception), (ours, fn.FastndcgError)):
             with pytest.raises(kind) as caught:
                 call(place)
@@ -39,10 +40,10 @@ def test_errors_are_ours_and_theirs(module, tmp_path, monkeypatch, request):
 
 
 @pytest.mark.filterwarnings("ignore:.*unsafe cast from uint64 to int64")  # numba warns of casts in ranx
-@pytest.mark.parametrize("module", drop_ins.PEERS)
+@pytest.mark.parametrize("module", TAKEN)
 def test_dropins_give_value_of_originals(module, request):
     theirs, ours = import_both(module, request)
-    for call in read_cases(module, "TAKEN"):
+    for call in TAKEN[module]:
         assert flat(call(ours)) == pytest.approx(flat(call(theirs)), rel=1e-6)
 
 

@@ -1,6 +1,7 @@
 """What the test files of drop-ins say of them: wrong calls, calls that the original takes, and objects to copy."""
 
 import contextlib
+import functools
 import importlib.util
 from pathlib import Path
 
@@ -12,14 +13,16 @@ FOLDER = Path(__file__).parents[1] / "compat"
 PEERS = {drop_in.module: drop_in.peer for drop_in in DROP_INS if "." not in drop_in.module}
 
 
-def read(module, name):
-    """
-    Return the table `name` of tests/compat/test_<module>.py, empty if it has none.
-
-    The tables stand before the peer is imported, so that they are there without it.
-    """
+@functools.cache
+def load(module):
+    """Run tests/compat/test_<module>.py up to where it skips: its tables stand before the peer is imported."""
     spec = importlib.util.spec_from_file_location(f"cases_of_{module}", FOLDER / f"test_{module}.py")
     tests = importlib.util.module_from_spec(spec)
     with contextlib.suppress(pytest.skip.Exception):
         spec.loader.exec_module(tests)
-    return getattr(tests, name, {})
+    return tests
+
+
+def read(module, name):
+    """Return the table `name` of tests/compat/test_<module>.py, empty if it has none."""
+    return getattr(load(module), name, {})
