@@ -13,6 +13,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
+import needed_packages
 import pytest
 from compiled_kernels import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown  # noqa: F401
 from hypothesis import settings
@@ -49,9 +50,6 @@ QRELS = "q2 0 a 1\nq2 0 b 0\nq1 0 a 2\nq1 0 c 1\nq3 0 a 1\n"
 GOOD = "q1 Q0 a 1 0.9 good\nq1 Q0 c 2 0.8 good\nq2 Q0 a 1 0.7 good\nq2 Q0 b 2 0.6 good\nq3 Q0 a 1 1 good\n"
 TIED = "q1 Q0 b 1 0.5 tied\nq1 Q0 a 2 0.5 tied\nq2 Q0 b 1 0.7 tied\nq2 Q0 a 2 0.6 tied\nq9 Q0 a 1 1 tied\n"
 
-PEERS = {"ranx", "lightgbm", "xgboost", "catboost", "rax", "jax", "torch", "torchmetrics", "pytorch_lightning"}
-PEERS |= {"pyNTCIREVAL", "selenium"}
-
 
 def pytest_sessionstart(session):
     """Print which fastndcg is tested, in quiet runs, too."""
@@ -84,14 +82,19 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(specname="pytest_terminal_summary")
 def pytest_count_skipped_tests(terminalreporter):
-    reasons = collections.Counter(
-        report.longrepr[2].removeprefix("Skipped: ")
-        for report in terminalreporter.stats.get("skipped", [])
-        if isinstance(report.longrepr, tuple)
-    )
+    """Count skipped tests by the reason, or by the group that installs what they need."""
+    reasons, absent = collections.Counter(), collections.defaultdict(set)
+    for report in terminalreporter.stats.get("skipped", []):
+        if isinstance(report.longrepr, tuple):
+            reason = report.longrepr[2].removeprefix("Skipped: ")
+            package, group = needed_packages.find_need(reason)
+            reasons[group or reason] += 1
+            absent[group].add(package)
     if reasons:
         terminalreporter.section("skipped")
     for reason, count in reasons.most_common():
+        if reason in needed_packages.REMEDIES:
+            reason = f"{', '.join(sorted(absent[reason]))} absent: {needed_packages.REMEDIES[reason]}"
         terminalreporter.write_line(f"{count:5} {reason}")
 
 
@@ -103,10 +106,10 @@ def pytest_runtest_makereport(item, call):
         report.outcome = "skipped"
         report.longrepr = str(item.path), None, "Skipped: needs numba"
     if report.skipped and isinstance(report.longrepr, tuple) and item.get_closest_marker("peers") is None:
-        missing = PEERS.intersection(re.findall(r"\w+", report.longrepr[2]))
-        if missing:
+        package, group = needed_packages.find_need(report.longrepr[2])
+        if group not in (None, *needed_packages.OF_DEVELOPERS):
             report.outcome = "failed"
-            report.longrepr = f"{item.nodeid} needs {', '.join(missing)}: mark it with pytest.mark.peers"
+            report.longrepr = f"{item.nodeid} needs {package}: mark it with pytest.mark.peers"
     return report
 
 
@@ -134,7 +137,7 @@ def _numba_cache(tmp_path_factory):
 def ranx_library():
     numba = pytest.importorskip("numba")
     before = numba.config.THREADING_LAYER, numba.get_num_threads()
-    library = pytest.importorskip("ranx", reason="ranx is absent: pip install ranx")
+    library = pytest.importorskip("ranx")
     yield library
     numba.config.THREADING_LAYER = before[0]
     numba.set_num_threads(before[1])

@@ -93,8 +93,9 @@ def test_equals_ircor():
         assert fn.agreement([first], [second], metric).values.item() == pytest.approx(expected, abs=5e-8)
 
 
+@pytest.mark.peers
 def test_equals_rbo():
-    rbo = pytest.importorskip("rbo", reason="rbo is absent (it wants NumPy before 2): the group recommenders")
+    rbo = pytest.importorskip("rbo")  # it wants NumPy before 2
     generator = np.random.default_rng(3)
     for _ in range(50):
         lists = [generator.permutation(30)[: generator.integers(1, 25)].tolist() for _ in range(2)]

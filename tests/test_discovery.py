@@ -161,7 +161,7 @@ def test_choices_of_drop_ins_and_integrations_are_those_of_the_registries():
 
 
 def test_mypy_checks_choices(tmp_path):
-    pytest.importorskip("mypy", reason="mypy is an extra of its own")
+    pytest.importorskip("mypy")
     module = tmp_path / "calls.py"
     module.write_text(
         "import fastndcg as fn\n"
@@ -191,7 +191,7 @@ def test_mypy_checks_choices(tmp_path):
 
 
 def complete(line):
-    pytest.importorskip("argcomplete", reason="completion needs argcomplete")
+    pytest.importorskip("argcomplete")
     read, write = os.pipe()
     environment = os.environ | {
         "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\013", "COMP_LINE": line, "COMP_POINT": str(len(line.encode())),

@@ -216,7 +216,7 @@ def test_partial_sums_of_other_conventions_or_without_squares_do_not_add_up():
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 @pytest.mark.parametrize("method", ["auto", "t"])
 def test_intervals_of_merged_parts_equal_those_of_all_values(order, method):
-    pytest.importorskip("scipy", reason="intervals need SciPy")
+    pytest.importorskip("scipy")
     parts = [stream_of(first, stop) for first, stop in ((0, 60), (60, 61), (61, 200))]
     whole = fn.StreamingEvaluator(METRICS)
     for place in order:
@@ -231,7 +231,7 @@ def test_intervals_of_merged_parts_equal_those_of_all_values(order, method):
     ("metric", "method"), [("success@1", "clopper-pearson"), ("p@5", "korn-graubard"), ("dcg@5", "t")]
 )
 def test_sums_know_the_method(metric, method):
-    pytest.importorskip("scipy", reason="intervals need SciPy")
+    pytest.importorskip("scipy")
     options = {"convention": "default(ties=input)"}
     scores = SCORES.round(2)
     stream = fn.StreamingEvaluator(metric, **options)
@@ -244,7 +244,7 @@ def test_sums_know_the_method(metric, method):
 
 
 def test_intervals_of_streams_that_need_values():
-    pytest.importorskip("scipy", reason="intervals need SciPy")
+    pytest.importorskip("scipy")
     result = stream_of(0, 30).result()
     with pytest.raises(fn.InvalidInputError, match="`method` must be 'auto' or 't', as values of single queries"):
         result.confidence_interval("rr", method="percentile")

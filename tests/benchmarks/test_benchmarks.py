@@ -216,7 +216,7 @@ def test_saved_figures_are_shown():
 
 @pytest.mark.peers
 def test_run_of_a_benchmark(tmp_path):
-    pytest.importorskip("pytest_benchmark", reason="pytest-benchmark is not installed: pip install . --group bench")
+    pytest.importorskip("pytest_benchmark")
     path = tmp_path / "result.json"
     command = [sys.executable, "-m", "pytest", "benchmarks/bench_core.py", "-k", "sparse8", "--scale", "0.001", "-q"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}

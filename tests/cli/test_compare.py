@@ -13,7 +13,7 @@ from terminals import run_on_terminal
 import fastndcg as fn
 from fastndcg.cli import files as input_files
 
-pytest.importorskip("scipy", reason="comparing runs needs SciPy")
+pytest.importorskip("scipy")
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ class TestCompare:
         assert input_files.read_pairs("s.txt", "segment") == {"q1": "a b"}
 
     def test_report(self, runs, run, files):
-        pytest.importorskip("jinja2", reason="the report needs it")
+        pytest.importorskip("jinja2")
         (files / "topics.tsv").write_text("".join(f"q{place}\tabout {place}\n" for place in range(12)))
         code, out, err = run("compare", *runs, "-m", "map", "--html", "report.html", "--title", "Ours",
             "--queries", "topics.tsv")  # fmt: skip
@@ -119,7 +119,7 @@ class TestCompare:
             assert {(row["baseline"], row["family"]) for row in rows} == {("B", "metric")}
 
     def test_the_baseline_is_no_system_that_is_compared_with_it(self, runs, run, files):
-        pytest.importorskip("jinja2", reason="the report needs it")
+        pytest.importorskip("jinja2")
         for more, title in (([], "base compared with other"), (["third.run"], "2 systems compared with other")):
             run("compare", *runs, *more, "-m", "map", "--baseline", "other", "--html", "report.html")
             assert f"<title>{title}</title>" in (files / "report.html").read_text(encoding="utf-8")
@@ -156,7 +156,7 @@ class TestCompare:
 class TestPlot:
     @pytest.mark.parametrize("kind", ["forest", "curve", "histogram"])
     def test_draws(self, runs, run, files, kind):
-        pytest.importorskip("matplotlib", reason="plots are matplotlib's")
+        pytest.importorskip("matplotlib")
         assert run("plot", *runs, "third.run", "-m", "map", "--kind", kind, "-o", f"{kind}.png") == (
             0, "", f"{kind}.png written\n",
         )  # fmt: skip
@@ -182,7 +182,7 @@ class TestPlot:
         assert "Add -o plot.png, or --json for its numbers" in run("plot", *runs)[2]
 
     def test_bad_input(self, runs, run):
-        pytest.importorskip("matplotlib", reason="plots are matplotlib's")
+        pytest.importorskip("matplotlib")
         code, _, err = run("plot", *runs, "-o", "x.docx")
         assert code == 2
         assert "-o must end in one of ." in err

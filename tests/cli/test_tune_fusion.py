@@ -8,7 +8,7 @@ from fusion_cases import draw_runs
 import fastndcg as fn
 from fastndcg.cli import main
 
-pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+pytest.importorskip("scipy")
 METHOD = "wsum(norm=min_max)"
 
 
@@ -46,8 +46,8 @@ def test_writes_the_fused_run_and_other_formats(files, tmp_path, capsys):
 
 
 def test_report_and_picture_show_the_curve(files, tmp_path, capsys):
-    pytest.importorskip("matplotlib", reason="drawing needs matplotlib")
-    pytest.importorskip("jinja2", reason="a report needs Jinja")
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
     report = tmp_path / "report.html"
     picture = tmp_path / "curve.png"
     arguments = ["-m", "ndcg@5", "--method", METHOD, "--html", str(report), "--plot", str(picture)]
@@ -63,7 +63,7 @@ def test_report_and_picture_show_the_curve(files, tmp_path, capsys):
 @pytest.mark.parametrize("method", ["wmnz(norm=min_max)", "condorcet"])
 def test_a_method_without_a_curve_loses_nothing_but_the_picture(files, tmp_path, method, capsys):
     """The table and the fused run are written before the error about the picture."""
-    pytest.importorskip("matplotlib", reason="drawing needs matplotlib")
+    pytest.importorskip("matplotlib")
     fused = tmp_path / "fused.run"
     picture = tmp_path / "curve.png"
     assert main(["tune-fusion", *files, "--method", method, "--run", str(fused), "--plot", str(picture)]) == 2
@@ -92,6 +92,6 @@ def test_wrong_use_is_one_line(files, arguments, message, capsys):
 
 
 def test_the_picture_needs_a_known_ending_before_the_tuning(files, capsys):
-    pytest.importorskip("matplotlib", reason="drawing needs matplotlib")
+    pytest.importorskip("matplotlib")
     assert main(["tune-fusion", "absent.txt", *files[1:], "--plot", "curve.xyz"]) == 2
     assert "--plot must end in one of ." in capsys.readouterr().err

@@ -59,7 +59,7 @@ COPIES = {  # objects to copy and to pickle, and what tells whether two are alik
 }
 
 
-theirs = pytest.importorskip("pytrec_eval", reason="pytrec_eval is absent: pip install pytrec_eval-terrier")
+theirs = pytest.importorskip("pytrec_eval")
 
 QRELS = {"q1": {"d1": 0, "d2": 1, "d3": 0}, "q2": {"d2": 1, "d3": 1}}
 RUN = {"q1": {"d1": 1.0, "d2": 0.0, "d3": 1.5}, "q2": {}}

@@ -9,10 +9,11 @@ import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
-from peer_libraries import library
 
 import fastndcg as fn
 from fastndcg.compat import torchmetrics as ours
+
+library = pytest.importorskip
 
 # wrong calls, and the built-in exceptions that the original's is one of
 ERRORS = {
@@ -67,11 +68,8 @@ def cast(dtype):
     return labels.requires_grad_() if gradients else labels
 
 
-torch = pytest.importorskip("torch", reason="torch is absent: pip install torch")
-theirs = pytest.importorskip(
-    "torchmetrics.functional.retrieval", reason="torchmetrics is absent: pip install torchmetrics"
-)
-classes = pytest.importorskip("torchmetrics.retrieval")
+torch = library("torch")
+theirs, classes = library("torchmetrics.functional.retrieval"), library("torchmetrics.retrieval")
 
 pytestmark = pytest.mark.peers
 

@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 import textwrap
-from importlib.util import find_spec
 from pathlib import Path
 
 import numba
 import pytest
+from needed_packages import skip_without
 
 import fastndcg as fn
 
@@ -38,8 +38,8 @@ def test_every_example_is_tested():
 @pytest.mark.parametrize("name", SAYS)
 @pytest.mark.peers
 def test_runs(name):
-    if name in NEEDS and find_spec(NEEDS[name]) is None:
-        pytest.skip(f"{NEEDS[name]} is absent: pip install {NEEDS[name]}")
+    if name in NEEDS:
+        skip_without(NEEDS[name])
     assert SAYS[name] in run(EXAMPLES / f"{name}.py")
 
 

@@ -2,15 +2,13 @@
 
 import doctest
 import importlib
-import importlib.util
 import pkgutil
-import re
-import tomllib
 from pathlib import Path
 
 import pytest
-from page_examples import check_blocks, is_installed, read_blocks, write_files
-from spark_sessions import PYSPARK_WARNINGS, skip_without_spark, start_session
+from needed_packages import find_group, skip_without
+from page_examples import check_blocks, read_blocks, write_files
+from spark_sessions import PYSPARK_WARNINGS, start_session
 
 import fastndcg as fn
 from fastndcg import compat, integrations
@@ -23,32 +21,6 @@ PAGES = {
     for path in sorted(DOCS.rglob("*.md"))
     if path.relative_to(DOCS).parts[0][0] != "_" and not is_generated(path) and read_blocks(path)
 }
-DISTRIBUTIONS = {  # where the name of a distribution is another one than that of its module
-    "pytorch_lightning": "pytorch-lightning", "pytrec_eval": "pytrec_eval-terrier", "replay": "replay-rec",
-    "sentence_transformers": "sentence-transformers", "sklearn": "scikit-learn", "xgboost": "xgboost-cpu",
-}  # fmt: skip
-PROJECT_FILE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-OPTIONAL, GROUPS = PROJECT_FILE["project"]["optional-dependencies"], PROJECT_FILE["dependency-groups"]
-GROUPS_OF_EXAMPLES = ("test", "peers", "dense", "recommenders", "ray")
-
-
-def list_packages(requirements):
-    names = set()
-    for requirement in requirements:
-        if isinstance(requirement, dict):
-            names |= list_packages(GROUPS[requirement["include-group"]])
-            continue
-        name, _, extras = re.match(r"([\w.-]+)(\[([\w,]+)\])?", requirement).groups(default="")
-        names |= {name} if name != "fastndcg" else set().union(*(list_packages(OPTIONAL[x]) for x in extras.split(",")))
-    return names
-
-
-def find_group(package):
-    name = DISTRIBUTIONS.get(package, package)
-    packages = {group: list_packages(["fastndcg[all]", *GROUPS[group]]) for group in GROUPS_OF_EXAMPLES}
-    return next((group for group, names in packages.items() if name in names), None)
-
-
 NEEDS = [
     (name, package)
     for name, path in PAGES.items()
@@ -79,15 +51,14 @@ def test_examples_of_page(name):
 @pytest.mark.parametrize(("name", "package"), NEEDS)
 @pytest.mark.peers
 def test_examples_with_package(name, package):
-    if not is_installed(package):
-        pytest.skip(f"{package} is absent: pip install '.[all]' --group {find_group(package)}")
+    skip_without(package)
     test_examples_of_page(name)
 
 
 def test_groups_install_the_packages_of_examples():
     used = {need for path in PAGES.values() for block in read_blocks(path) for need in block.needs}
     assert [package for package in sorted(used) if find_group(package) is None] == []
-    assert {find_group(package) for package in used} == set(GROUPS_OF_EXAMPLES)
+    assert {find_group(package) for package in used} == {"test", "peers", "dense", "recommenders", "ray"}
 
 
 MODULES = ["fastndcg", *(module.name for module in pkgutil.walk_packages(fn.__path__, "fastndcg."))]
@@ -105,10 +76,10 @@ def examples(name):
 @pytest.mark.peers
 def test_docstring_examples(name):
     if name.startswith("fastndcg.integrations.spark"):
-        skip_without_spark()
+        skip_without("pyspark")
         start_session()
     if name in PACKAGES:
-        pytest.importorskip(PACKAGES[name], reason=f"{PACKAGES[name]} is absent: pip install {PACKAGES[name]}")
+        skip_without(PACKAGES[name])
     runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     for test in examples(name):
         assert runner.run(test).failed == 0, test.name

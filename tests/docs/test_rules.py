@@ -97,7 +97,7 @@ def function_without_types(k):
     ],
 )
 def test_docstrings_of_functions_have_sections(monkeypatch, value, is_method, codes):
-    pytest.importorskip("numpydoc", reason="numpydoc is absent: pip install --group lint")
+    pytest.importorskip("numpydoc")
     monkeypatch.setattr(check_rules.texts, "find_public", lambda root: [("fastndcg.new", value, is_method)])
     found = {line.split(": ")[1] for line in check_rules.texts.docstrings_are_complete(ROOT)}
     assert found == codes

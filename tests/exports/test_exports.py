@@ -20,7 +20,7 @@ QRELS = fn.Qrels.from_dict({1: {5: 1, 6: 0}, 2: {7: 2}})
 
 @pytest.fixture(scope="module")
 def comparison():
-    pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+    pytest.importorskip("scipy")
     other = fn.evaluate(LABELS, [row[::-1] for row in SCORES], "ndcg@2,rr")
     return fn.compare({"old_1": RESULT, "new|2": other}, replicates=100)
 

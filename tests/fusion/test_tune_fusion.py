@@ -13,7 +13,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownFusionEr
 from fastndcg.fusion.tuning.search import list_grid
 from fastndcg.results.aggregates import mean
 
-pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+pytest.importorskip("scipy")
 WSUM = ["wsum(norm=min_max)"]
 
 

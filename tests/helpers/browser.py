@@ -13,7 +13,7 @@ OPTIONS = (
 
 
 def find_chromium():
-    webdriver = pytest.importorskip("selenium.webdriver", reason="pages are tried in a browser by selenium")
+    webdriver = pytest.importorskip("selenium.webdriver")
     programs = [shutil.which("chromium"), shutil.which("chromedriver")]
     if None in programs:
         pytest.skip("chromium or chromedriver is absent: apt-get install chromium chromium-driver")

@@ -2,14 +2,14 @@
 
 import contextlib
 import doctest
-import importlib.util
 import io
 import re
 import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from spark_sessions import find_missing, start_session
+from needed_packages import find_missing
+from spark_sessions import start_session
 
 from fastndcg.cli import main
 
@@ -28,13 +28,7 @@ class Block(NamedTuple):
     needs: tuple[str, ...]
 
     def can_run(self):
-        return all(is_installed(name) for name in self.needs)
-
-
-def is_installed(name):
-    if name == "pyspark":
-        return find_missing() is None
-    return importlib.util.find_spec(name) is not None
+        return not any(map(find_missing, self.needs))
 
 
 def read_blocks(page):

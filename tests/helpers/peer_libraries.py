@@ -47,14 +47,10 @@ def peer(name, package, *modules, **options):
     return add
 
 
-def library(name, extra="peers"):
-    return pytest.importorskip(name, reason=f"{name} is not installed: pip install 'fastndcg[{extra}]'")
-
-
 def mean(name, case, metric, k=K, **options):
     entry = PEERS[name]
     for module in entry.modules:
-        library(module)
+        pytest.importorskip(module)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Numba about casts in ranx, and of queries of one class
         return np.mean(entry.read(entry.prepare(case, metric, k, **options)(), case))
@@ -76,7 +72,7 @@ def align_queries(values, case):
 def _prepare_sklearn(case, metric, k):
     """Prepare dcg_score or ndcg_score: one call for queries of one length, else one call a query."""
     name, ignore_ties = metric
-    score = getattr(library("sklearn.metrics"), name)
+    score = getattr(pytest.importorskip("sklearn.metrics"), name)
     if isinstance(case.labels, np.ndarray):
         return lambda: score(case.labels, case.scores, k=k, ignore_ties=ignore_ties)
     rows = list(zip(case.labels, case.scores, strict=True))
@@ -86,7 +82,7 @@ def _prepare_sklearn(case, metric, k):
 
 
 def sklearn_rows(case, metric):
-    metrics = library("sklearn.metrics")
+    metrics = pytest.importorskip("sklearn.metrics")
     name, arguments = metric
     rows = name != "roc_auc_score"
     values = []
@@ -100,7 +96,7 @@ def sklearn_rows(case, metric):
 
 def sklearn_precision_at_recall(case, recall):
     """Return the mean precision at the first threshold that reaches a recall, over queries with relevant documents."""
-    curve = library("sklearn.metrics").precision_recall_curve
+    curve = pytest.importorskip("sklearn.metrics").precision_recall_curve
     values = []
     for labels, scores in zip(case.labels, case.scores, strict=True):
         if any(labels):
@@ -111,8 +107,8 @@ def sklearn_precision_at_recall(case, recall):
 
 def ntcireval(case, metric):
     """Return the mean of a graded metric over the queries with relevant documents."""
-    module = library("pyNTCIREVAL.metrics")
-    labeler = library("pyNTCIREVAL").Labeler
+    module = pytest.importorskip("pyNTCIREVAL.metrics")
+    labeler = pytest.importorskip("pyNTCIREVAL").Labeler
     name, grades, arguments = metric
     values = []
     for labels, scores in zip(case.labels, case.scores, strict=True):
@@ -131,13 +127,13 @@ def ntcireval(case, metric):
 )  # fmt: skip
 def _prepare_pytrec_eval(case, measure, k, **options):
     run = case.run
-    evaluator = library("pytrec_eval").RelevanceEvaluator(case.qrels, {measure.format(k=k)}, **options)
+    evaluator = pytest.importorskip("pytrec_eval").RelevanceEvaluator(case.qrels, {measure.format(k=k)}, **options)
     return lambda: evaluator.evaluate(run)
 
 
 @peer("ranx", "ranx", ndcg="ndcg@{k}", convention="ranx")
 def _prepare_ranx(case, metric, k):
-    module = library("ranx")
+    module = pytest.importorskip("ranx")
     inputs = (module.Qrels(case.qrels), module.Run(case.run))
     options = {"make_comparable": True, "return_mean": False}
     return lambda: module.evaluate(*inputs, metric.format(k=k), **options)
@@ -148,14 +144,14 @@ def _prepare_ranx(case, metric, k):
     read=lambda result, case: align_queries({row.query_id: row.value for row in result}, case),
 )  # fmt: skip
 def _prepare_ir_measures(case, measure, k):
-    module = library("ir_measures")
+    module = pytest.importorskip("ir_measures")
     evaluator = module.evaluator([module.parse_measure(measure.format(k=k))], case.qrels)
     run = case.run
     return lambda: list(evaluator.iter_calc(run))
 
 
 def ir_measures(case, measure):
-    module = library("ir_measures")
+    module = pytest.importorskip("ir_measures")
     parsed = module.parse_measure(measure)
     return module.calc_aggregate([parsed], case.qrels, case.run)[parsed]
 
@@ -163,14 +159,14 @@ def ir_measures(case, measure):
 @peer("torchmetrics", "torchmetrics", "torch", "torchmetrics", ndcg=("RetrievalNormalizedDCG", {}),
       convention="torchmetrics", tolerance=1e-6)  # fmt: skip
 def _prepare_torchmetrics(case, metric, k):
-    torch = library("torch")
+    torch = pytest.importorskip("torch")
     name, arguments = metric
     if name.startswith("Retrieval"):
-        make = getattr(library("torchmetrics.retrieval"), name)
+        make = getattr(pytest.importorskip("torchmetrics.retrieval"), name)
         labels, scores = torch.tensor(case.flat_labels, dtype=torch.long), torch.tensor(case.flat_scores)
         indexes = torch.repeat_interleave(torch.tensor(case.sizes))
         return lambda: float(make(top_k=k)(scores.float(), labels, indexes=indexes))
-    function = getattr(library("torchmetrics.functional.retrieval"), name)
+    function = getattr(pytest.importorskip("torchmetrics.functional.retrieval"), name)
     pairs = [
         (torch.tensor(scores, dtype=torch.float32), torch.tensor(labels, dtype=torch.long))
         for labels, scores in zip(case.labels, case.scores, strict=True)
@@ -180,8 +176,8 @@ def _prepare_torchmetrics(case, metric, k):
 
 def torchmetrics_rows(case, name):
     """Return the mean of a metric of many labels over the queries, each a row alone."""
-    torch = library("torch")
-    function = getattr(library("torchmetrics.functional.classification"), name)
+    torch = pytest.importorskip("torch")
+    function = getattr(pytest.importorskip("torchmetrics.functional.classification"), name)
     values = [
         function(torch.tensor([scores]), torch.tensor([labels]), num_labels=len(labels))
         for labels, scores in zip(case.labels, case.scores, strict=True)
@@ -193,8 +189,8 @@ def torchmetrics_rows(case, name):
 def _prepare_rax(case, metric, k):
     del k
     name, arguments = metric
-    numpy = library("jax.numpy")
-    function = getattr(library("rax"), name)
+    numpy = pytest.importorskip("jax.numpy")
+    function = getattr(pytest.importorskip("rax"), name)
     rows = list(zip(case.labels, case.scores, strict=True))
     return lambda: [
         float(function(numpy.array(scores), numpy.array(labels, "f4"), **arguments)) for labels, scores in rows
@@ -204,7 +200,7 @@ def _prepare_rax(case, metric, k):
 @peer("LightGBM", "lightgbm", ndcg=("ndcg", {}), convention="lightgbm")
 def _prepare_lightgbm(case, metric, k, threads=1):
     """Prepare a booster without trees that starts from the scores, with queries' weights on documents."""
-    module = library("lightgbm")
+    module = pytest.importorskip("lightgbm")
     name, parameters = metric
     data = module.Dataset(
         case.features, case.flat_labels, group=case.sizes, init_score=case.flat_scores,
@@ -220,7 +216,7 @@ def _prepare_lightgbm(case, metric, k, threads=1):
     read=lambda result, _: float(re.fullmatch(r"\[0\]\teval-\S+:(\S+)", result)[1]),
 )  # fmt: skip
 def _prepare_xgboost(case, metric, k, threads=1):
-    module = library("xgboost")
+    module = pytest.importorskip("xgboost")
     name, parameters = metric
     data = module.DMatrix(
         case.features, case.flat_labels, group=case.sizes, weight=case.weights, base_margin=case.flat_scores
@@ -234,7 +230,7 @@ def _prepare_xgboost(case, metric, k, threads=1):
 def _prepare_catboost(case, metric, k, threads=1):
     queries = np.repeat(np.arange(len(case.sizes)), case.sizes)
     weights = np.repeat(case.weights, case.sizes)
-    evaluate = library("catboost.utils").eval_metric
+    evaluate = pytest.importorskip("catboost.utils").eval_metric
     labels, scores = case.flat_labels, case.flat_scores
     return lambda: evaluate(
         labels, scores, metric.format(k=k), group_id=queries, group_weight=weights, thread_count=threads
@@ -245,7 +241,7 @@ def _prepare_catboost(case, metric, k, threads=1):
 def _prepare_implicit(case, metric, k, threads=1):
     from scipy.sparse import csr_matrix
 
-    evaluate = library("implicit.evaluation").ranking_metrics_at_k
+    evaluate = pytest.importorskip("implicit.evaluation").ranking_metrics_at_k
     best = rank_documents(case)[:, :k].astype("i4")
 
     class Recommender:
@@ -268,7 +264,7 @@ def _prepare_rectools(case, metric, k):
     queries, places = np.indices(order.shape).reshape(2, -1)
     ranked = pd.DataFrame({"user_id": queries, "item_id": order.ravel(), "rank": places + 1})
     truth = pd.DataFrame(dict(zip(("user_id", "item_id"), np.nonzero(case.labels), strict=True)))
-    computed = getattr(library("rectools.metrics"), metric)(k=k, divide_by_achievable=True)
+    computed = getattr(pytest.importorskip("rectools.metrics"), metric)(k=k, divide_by_achievable=True)
     return lambda: computed.calc_per_user(ranked, truth)
 
 
@@ -279,7 +275,7 @@ def _prepare_rectools(case, metric, k):
 def _prepare_replay(case, metric, k):
     import polars as pl
 
-    module = library("replay.metrics")
+    module = pytest.importorskip("replay.metrics")
     queries, places = np.indices(case.labels.shape).reshape(2, -1)
     ranked = pl.DataFrame({"query_id": queries, "item_id": places, "rating": case.flat_scores})
     truth = pl.DataFrame(dict(zip(("query_id", "item_id"), np.nonzero(case.labels), strict=True)))
@@ -306,7 +302,7 @@ def _prepare_numpy(case, metric, k):
 )  # fmt: skip
 def _prepare_polars(case, metric, k):
     del metric
-    pl = library("polars")
+    pl = pytest.importorskip("polars")
     queries = np.repeat(np.arange(len(case.sizes)), case.sizes)
     frame = pl.DataFrame({"query": queries, "label": case.flat_labels, "score": case.flat_scores})
     by_score = pl.col("label").sort_by("score", descending=True, maintain_order=True)

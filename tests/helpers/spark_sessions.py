@@ -1,12 +1,8 @@
 """Sessions of Spark for tests: one per process, on two cores, with this Python in all tasks."""
 
 import functools
-import importlib.util
 import os
-import shutil
 import sys
-
-import pytest
 
 CONFIGURATION = {
     "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": "2g",
@@ -19,21 +15,6 @@ PYSPARK_WARNINGS = (
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
     r"ignore:is_(datetime64tz|categorical)_dtype is deprecated", r"ignore:unclosed <socket\.socket:ResourceWarning",
 )  # fmt: skip
-
-
-def find_missing():
-    """Return why Spark cannot run, None if it can."""
-    if importlib.util.find_spec("pyspark") is None:
-        return "pyspark is absent: pip install '.[all]' --group peers"
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        return "there is no JVM: Spark needs Java 17"
-    return None
-
-
-def skip_without_spark():
-    missing = find_missing()
-    if missing:
-        pytest.skip(missing)
 
 
 @functools.cache

@@ -45,7 +45,7 @@ def settings(**given):
 
 def find_tango_score(wins, losses, n, difference):
     """Return Tango's score of paired 0/1 values: a search maximises the likelihood over the share of losses."""
-    optimize = pytest.importorskip("scipy.optimize", reason="SciPy finds the most likely shares")
+    optimize = pytest.importorskip("scipy.optimize")
     lowest, highest = max(0.0, -difference), (1 - difference) / 2
 
     def lose(share):

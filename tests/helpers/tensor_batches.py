@@ -5,7 +5,7 @@ import pytest
 
 import fastndcg as fn
 
-torch = pytest.importorskip("torch", reason="torch is absent: pip install 'fastndcg[torch]'")
+torch = pytest.importorskip("torch")
 
 ASKED = "ndcg@3,map,rr,P(rel=2)@2,nDCG(gain=exp2)"
 RANDOM = np.random.default_rng(8)

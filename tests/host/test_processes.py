@@ -78,7 +78,7 @@ def test_host_starts_processes(expected, method):
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_host_uses_joblib(expected, backend):
-    pytest.importorskip("joblib", reason="needs joblib: pip install joblib")
+    pytest.importorskip("joblib")
     assert run(f"loop {backend}") == [expected] * 4
 
 

@@ -24,9 +24,9 @@ SUBTOPICS = {"q1": {"d2": {"cars": 1, "cats": 2}, "d1": {"dogs": 1}}, "q2": {"a"
 
 def skip_without(name):
     if name.endswith((".parquet", ".pq")) or ".csv" in name:
-        pytest.importorskip("pyarrow", reason="the format needs pyarrow")
+        pytest.importorskip("pyarrow")
     if name.endswith(".zst"):
-        pytest.importorskip("backports.zstd", reason="the compression needs backports.zstd")
+        pytest.importorskip("backports.zstd")
 
 
 def same_bits(first, second):
@@ -81,7 +81,7 @@ def test_each_label_by_subtopic_is_written_as_it_was_given():
 
 @pytest.mark.parametrize("dtype", ["i4", "i8", "u8"])
 def test_whole_ids_are_kept_by_parquet_and_are_texts_elsewhere(dtype, tmp_path):
-    pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    pytest.importorskip("pyarrow")
     top = 2**63 + 5 if dtype == "u8" else 5
     ids = np.array([3, 3, top], dtype)
     run = fn.Run(ids, ids[::-1], [0.5, 0.25, 1.0])

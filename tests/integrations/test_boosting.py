@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from peer_libraries import library
 from recorded_data import DATA
 
 import fastndcg as fn
 from fastndcg.integrations import boosting, catboost, lightgbm, xgboost
 
 pytestmark = pytest.mark.peers
+library = pytest.importorskip
 
 
 class Data(NamedTuple):

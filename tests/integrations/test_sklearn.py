@@ -4,15 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
-from peer_libraries import library
 
 import fastndcg as fn
 from fastndcg.integrations.sklearn import mean_over_queries, scorer
 
-sklearn = library("sklearn", "sklearn")
-pandas = library("pandas", "pandas")
-linear = library("sklearn.linear_model", "sklearn")
-selection = library("sklearn.model_selection", "sklearn")
+sklearn = pytest.importorskip("sklearn")
+pandas = pytest.importorskip("pandas")
+linear = pytest.importorskip("sklearn.linear_model")
+selection = pytest.importorskip("sklearn.model_selection")
 
 FOLDS = selection.GroupKFold(4)
 METRIC = "ndcg@5"

@@ -18,8 +18,8 @@ from tensor_batches import ASKED, EXPECTED, LABELS, OFFSETS, QUERIES, RANDOM, SC
 
 import fastndcg as fn
 
-torch = pytest.importorskip("torch", reason="torch is absent: pip install 'fastndcg[torch]'")
-torchmetrics = pytest.importorskip("torchmetrics", reason="torchmetrics is absent: pip install 'fastndcg[torch]'")
+torch = pytest.importorskip("torch")
+torchmetrics = pytest.importorskip("torchmetrics")
 
 from fastndcg.integrations import torch_tensors  # noqa: E402
 from fastndcg.integrations.torch import RankingMetrics  # noqa: E402
@@ -369,7 +369,7 @@ def test_tensors_that_numpy_cannot_read_name_the_remedy(kind, name):
 
 @pytest.mark.filterwarnings("ignore")
 def test_torch_metric_in_lightning(tmp_path):
-    lightning = pytest.importorskip("pytorch_lightning", reason="Lightning is absent: pip install pytorch-lightning")
+    lightning = pytest.importorskip("pytorch_lightning")
 
     class Ranker(lightning.LightningModule):
         def __init__(self):

@@ -13,7 +13,7 @@ import fastndcg as fn
 pytestmark = pytest.mark.peers
 
 for _needed in ("scipy", "jinja2"):
-    pytest.importorskip(_needed, reason="the report needs it")
+    pytest.importorskip(_needed)
 
 NAMES = ("base", "better", "worse")
 
@@ -290,7 +290,7 @@ def test_prints_on_white_paper_without_cuts(report, tmp_path, dark):
 
 @pytest.mark.parametrize(("width", "scheme"), [(1100, "light"), (420, "dark")])
 def test_axe_finds_nothing(report, tmp_path, width, scheme):
-    axe = pytest.importorskip("axe_core_python.selenium", reason="axe-core-python checks accessibility")
+    axe = pytest.importorskip("axe_core_python.selenium")
     with chromium(tmp_path) as driver:
         driver.set_window_size(width, 1500)
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}

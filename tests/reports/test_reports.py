@@ -19,7 +19,7 @@ from fastndcg.errors import InvalidInputError
 from fastndcg.reports import text
 from fastndcg.statistics.table import format_p_value
 
-pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+pytest.importorskip("scipy")
 
 
 def compared(names=("a", "b", "c"), n=40, missing=0.0, **options):
@@ -77,7 +77,7 @@ class TestText:
 
 @pytest.fixture
 def pyplot():
-    matplotlib = pytest.importorskip("matplotlib", reason="plots are matplotlib's")
+    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
@@ -138,7 +138,7 @@ class TestPlots:
 
 @pytest.fixture(scope="module")
 def page():
-    pytest.importorskip("jinja2", reason="the report needs it")
+    pytest.importorskip("jinja2")
     from fastndcg.reports.page import page
 
     return page
@@ -376,7 +376,7 @@ class TestPage:
 
 
 def tune(methods, n_runs=2):
-    pytest.importorskip("matplotlib", reason="drawing needs matplotlib")
+    pytest.importorskip("matplotlib")
     qrels, runs = draw_runs(1, n_runs=n_runs)
     return fn.tune_fusion(qrels, runs, "ndcg@5", methods, folds=4)
 
@@ -412,7 +412,7 @@ def test_each_run_of_three_has_a_curve():
 
 
 def test_report_has_the_section(tmp_path):
-    pytest.importorskip("jinja2", reason="a report needs Jinja")
+    pytest.importorskip("jinja2")
     qrels, runs = draw_runs(2, signal=0.0)
     named = {"<b>": runs["run0"], "dense": runs["run1"]}
     tuned = fn.tune_fusion(qrels, named, "ndcg@5", ["rrf(k=60)", "mnz(norm=min_max)"], folds=4)
@@ -428,7 +428,7 @@ def test_report_has_the_section(tmp_path):
 
 
 def test_report_names_a_better_system(tmp_path):
-    pytest.importorskip("jinja2", reason="a report needs Jinja")
+    pytest.importorskip("jinja2")
     qrels, runs = draw_runs(2)
     for place, query in enumerate(qrels):
         run = runs["run0" if place < 15 else "run1"]

@@ -13,7 +13,7 @@ import fastndcg as fn
 from fastndcg.runtime import progress
 from fastndcg.runtime.threads import run_all
 
-pytest.importorskip("tqdm", reason="bars are tqdm's")
+pytest.importorskip("tqdm")
 
 N_QUERIES = 60_000
 OFFSETS = np.arange(0, 40 * N_QUERIES + 1, 40)
@@ -148,7 +148,7 @@ def test_evaluate_shows_progress(terminal):
 
 
 def test_compare_shows_progress(terminal):
-    pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+    pytest.importorskip("scipy")
     labels = [[1, 0], [0, 1]] * 20
     systems = {"a": [[2, 1]] * 40, "b": [[1, 2], [2, 1]] * 20}
     shown = fn.compare(labels, systems, "rr", interval="percentile", replicates=200)

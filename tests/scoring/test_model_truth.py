@@ -164,8 +164,8 @@ def test_evaluator_is_shared_by_models_and_pickled():
 
 
 def test_report_lists_documents_of_models(tmp_path, monkeypatch):
-    pytest.importorskip("jinja2", reason="reports need Jinja2")
-    pytest.importorskip("scipy", reason="reports need SciPy")
+    pytest.importorskip("jinja2")
+    pytest.importorskip("scipy")
     from fastndcg.reports import documents
 
     other = fn.Embeddings(USERS, -ITEMS, query_ids=QUERIES, document_ids=DOCUMENTS)

@@ -9,7 +9,7 @@ from system_values import METRICS, drawn, results_by_name, results_of
 import fastndcg as fn
 from fastndcg.statistics.curves import CUTOFFS
 
-pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+pytest.importorskip("scipy")
 QRELS = {q: {"d1": 1, "d2": 2} for q in ("q1", "q2", "q3", "q4")}
 GOOD = {q: {"d2": 3.0, "d1": 2.0, "d3": 1.0} for q in QRELS}
 BAD = {q: {"d3": 3.0, "d1": 2.0, "d2": 1.0} for q in QRELS}
@@ -256,7 +256,7 @@ class TestTable:
         assert "<th style='text-align:left'>system</th>" in found._repr_html_()
 
     def test_becomes_a_frame(self):
-        pytest.importorskip("pandas", reason="frames are pandas'")
+        pytest.importorskip("pandas")
         frame = fn.compare(results_by_name(drawn(17, 20))).to_pandas()
         assert frame.shape == (6, 27)
         assert frame["system"].tolist() == ["a", "b"] * 3

@@ -17,7 +17,7 @@ from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.significance import run_tukey_test
 
-pytest.importorskip("scipy.special", reason="Student's distribution is SciPy's")
+pytest.importorskip("scipy.special")
 
 pytestmark = pytest.mark.stress
 DIFFERENCES = [Quantity(1, place, 0) for place in range(2500)]

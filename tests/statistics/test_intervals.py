@@ -21,7 +21,7 @@ from fastndcg.statistics.intervals import (
 )
 from fastndcg.statistics.moments import compute_moments
 
-stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of intervals")
+stats = pytest.importorskip("scipy.stats")
 DIFFERENCE = Quantity(1, 0, 0)
 
 
@@ -118,7 +118,7 @@ def robust(values, weights, clusters):
 
     A cluster is its weighted mean, with the sum of its weights. Degrees of freedom are Kish's effective number less 1.
     """
-    api = pytest.importorskip("statsmodels.api", reason="statsmodels is the oracle of robust standard errors")
+    api = pytest.importorskip("statsmodels.api")
     weights = np.ones(len(values)) if weights is None else weights
     if clusters is not None:
         sums = np.bincount(clusters, weights * values)
@@ -332,7 +332,7 @@ class TestSegments:
         table = results_of([[0.5], [0.7], [0.1]]).by({"q0": "x", "q1": "x", "q2": "y"})
         assert "only one query has a value" in str(table).splitlines()[2]
         assert str(table).splitlines()[-1] == "95 % intervals: Korn–Graubard"
-        pytest.importorskip("pandas", reason="frames are pandas'")
+        pytest.importorskip("pandas")
         assert table.to_pandas().loc[1, "reason"] == "only one query has a value"
         assert "<td style='text-align:left'>x</td>" in table._repr_html_()
 

@@ -11,7 +11,7 @@ from fastndcg import cli
 from fastndcg.statistics.leaderboard import _cut_tiers, _DataSets, _rank_values
 from fastndcg.statistics.settings import Settings
 
-pytest.importorskip("scipy", reason="SciPy has the quantiles")
+pytest.importorskip("scipy")
 
 
 def board(tables, unit="queries", bounds=(0.0, 1.0), **settings):

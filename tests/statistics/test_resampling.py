@@ -159,7 +159,7 @@ def test_counts_are_multinomial():
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_bootstrap_counts_follow_multinomial(n):
     """Of few units, each vector of counts comes as often as n!/(counts!) of nⁿ draws: χ² below its 1e-6 quantile."""
-    chi2 = pytest.importorskip("scipy.stats", reason="the quantile is SciPy's").chi2
+    chi2 = pytest.importorskip("scipy.stats").chi2
     replicates = 200_000
     coded = (n + 1.0) ** np.arange(4)[:, None] * np.eye(4, n)
     found = resampling.bootstrap_sums(coded, simple_design(n), settings(replicates=replicates)).sum(axis=1)
@@ -173,7 +173,7 @@ def test_bootstrap_counts_follow_multinomial(n):
 
 def test_bootstrap_counts_follow_binomial():
     """Its count is binomial, n draws with a chance of 1/n: χ² below its 1e-6 quantile, up to counts of 8 and more."""
-    stats = pytest.importorskip("scipy.stats", reason="the quantile is SciPy's")
+    stats = pytest.importorskip("scipy.stats")
     n, replicates = 1000, 400
     found = np.empty((replicates, n), "i1")
     draw_counts(np.uint64(1), 0, np.array([0, n]), np.empty(16, "u8"), found)

@@ -23,7 +23,7 @@ from fastndcg.statistics.significance import (
     run_tukey_test,
 )
 
-stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of tests")
+stats = pytest.importorskip("scipy.stats")
 DIFFERENCE = Quantity(1, 0, 0)
 ALTERNATIVES = ("two-sided", "greater", "less")
 
@@ -138,7 +138,7 @@ def test_wilcoxon_of_few_queries_is_exact(tenths, alternative):
 
 @pytest.mark.parametrize(("wins", "losses", "ties"), [(9, 1, 20), (5, 5, 0), (0, 3, 0), (40, 22, 100), (0, 0, 4)])
 def test_mcnemar_is_statsmodels(wins, losses, ties):
-    contingency = pytest.importorskip("statsmodels.stats.contingency_tables", reason="statsmodels is the oracle")
+    contingency = pytest.importorskip("statsmodels.stats.contingency_tables")
     one = np.concatenate([np.zeros(wins), np.ones(losses), np.arange(ties) % 2])[:, None]
     other = np.concatenate([np.ones(wins), np.zeros(losses), np.arange(ties) % 2])[:, None]
     row = fn.compare(results_by_name([one, other]), test="mcnemar").rows[1]
@@ -222,7 +222,7 @@ class TestContradictions:
     [({}, 6), ({"family": "metric"}, 2), ({"correction": "none"}, 1), ({"correction": "bonferroni"}, 6)],
 )
 def test_smallest_difference_is_at_the_level_of_the_stars(options, n_tests, alternative):
-    power = pytest.importorskip("statsmodels.stats.power", reason="statsmodels is the oracle of power")
+    power = pytest.importorskip("statsmodels.stats.power")
     columns = drawn(31, 43, n_systems=3)
     row = fn.compare(results_by_name(columns), test="t", alternative=alternative, **options).rows[1]
     differences = (columns[1] - columns[0])[:, 0]
@@ -372,7 +372,7 @@ def quick_collections():
 )
 @pytest.mark.usefixtures("quick_collections")
 def test_corrections_are_statsmodels(p_values, method):
-    multitest = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is the oracle of corrections")
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
     expected = multitest.multipletests(p_values, method={"bh": "fdr_bh"}.get(method, method))[1]
     assert correct_p_values(np.array(p_values), method) == pytest.approx(expected, rel=1e-12, abs=1e-300)
 
@@ -389,7 +389,7 @@ def test_nan_p_values_are_ignored_by_correction():
 @pytest.mark.parametrize("n", [3, 5, 43, 1000])
 def test_smallest_difference_is_statsmodels(n, alpha):
     """The effect that a paired t test of n differences finds with 80 % power, times their standard deviation."""
-    power = pytest.importorskip("statsmodels.stats.power", reason="statsmodels is the oracle of power")
+    power = pytest.importorskip("statsmodels.stats.power")
     columns = drawn(28, n)
     moments = compute_moments(DIFFERENCE, columns, simple_design(n))
     found = compute_smallest_difference(moments, alpha, 0.8)
@@ -435,7 +435,7 @@ def test_rounding_has_no_sign_and_no_rank(test):
 
 
 def test_equivalence_is_that_of_statsmodels():
-    weightstats = pytest.importorskip("statsmodels.stats.weightstats", reason="statsmodels is the oracle")
+    weightstats = pytest.importorskip("statsmodels.stats.weightstats")
     columns = drawn(3, 60)
     for margin in (0.02, 0.05, 0.2):
         rows = fn.compare(results_by_name(columns), margin=margin).rows

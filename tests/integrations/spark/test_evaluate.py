@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from spark_sessions import PYSPARK_WARNINGS, skip_without_spark, start_session
+from needed_packages import skip_without
+from spark_sessions import PYSPARK_WARNINGS, start_session
 
 import fastndcg as fn
 
@@ -18,7 +19,7 @@ PARTITIONS = (1, 7, 64)
 
 @pytest.fixture(scope="module")
 def session():
-    skip_without_spark()
+    skip_without("pyspark")
     return start_session()
 
 

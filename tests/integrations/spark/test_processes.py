@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from needed_packages import skip_without
 from spark_scenarios import BY_ORDER, METRICS, describe
-from spark_sessions import skip_without_spark
 
 import fastndcg as fn
 
@@ -72,7 +72,7 @@ def evaluate_here(table, convention="default"):
 
 @pytest.mark.parametrize("scenario", ["cluster", "speculation"])
 def test_cluster_with_lost_tasks(rows, tmp_path, scenario):
-    skip_without_spark()
+    skip_without("pyspark")
     _, expected = evaluate_here(rows)
     results = run_scenario(scenario, tmp_path)
     wanted = dict.fromkeys(results, expected) | ({"compare": expected["means"]} if "compare" in results else {})
@@ -83,8 +83,8 @@ def test_cluster_with_lost_tasks(rows, tmp_path, scenario):
 
 
 def test_connect(rows, tmp_path):
-    skip_without_spark()
-    pytest.importorskip("grpc", reason="the client of Spark Connect is absent: pip install 'pyspark[connect]'")
+    skip_without("pyspark")
+    pytest.importorskip("grpc")
     pyspark = pytest.importorskip("pyspark")
     if int(pyspark.__version__.partition(".")[0]) < 4:
         pytest.skip("Spark Connect needs Spark 4 or later")
@@ -104,7 +104,7 @@ def test_connect(rows, tmp_path):
 
 
 def test_another_release_of_spark():
-    skip_without_spark()
+    skip_without("pyspark")
     folder = os.environ.get("FASTNDCG_TEST_PYSPARK")
     if folder is None:
         pytest.skip("set FASTNDCG_TEST_PYSPARK to a folder of: pip install --target FOLDER 'pyspark==3.5.*'")
