@@ -2,6 +2,7 @@
 
 import collections
 import filecmp
+import functools
 import os
 import platform
 import re
@@ -49,6 +50,15 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 QRELS = "q2 0 a 1\nq2 0 b 0\nq1 0 a 2\nq1 0 c 1\nq3 0 a 1\n"
 GOOD = "q1 Q0 a 1 0.9 good\nq1 Q0 c 2 0.8 good\nq2 Q0 a 1 0.7 good\nq2 Q0 b 2 0.6 good\nq3 Q0 a 1 1 good\n"
 TIED = "q1 Q0 b 1 0.5 tied\nq1 Q0 a 2 0.5 tied\nq2 Q0 b 1 0.7 tied\nq2 Q0 a 2 0.6 tied\nq9 Q0 a 1 1 tied\n"
+
+
+def pytest_configure(config):
+    """Keep what libraries write to the user's home in a folder of this run, which its workers inherit."""
+    if not hasattr(config, "workerinput"):
+        folder = tempfile.mkdtemp()
+        config.add_cleanup(functools.partial(shutil.rmtree, folder, ignore_errors=True))
+        for name in ("HF_HOME", "IR_DATASETS_HOME", "MPLCONFIGDIR"):
+            os.environ[name] = os.path.join(folder, name)
 
 
 def pytest_sessionstart(session):
