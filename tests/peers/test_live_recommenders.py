@@ -13,6 +13,8 @@ import fastndcg as fn
 pd = pytest.importorskip("pandas")
 sparse = pytest.importorskip("scipy.sparse")
 
+pytestmark = pytest.mark.peers
+
 K = 3
 ITEMS = [f"i{number}" for number in range(9)]
 RECTOOLS = [
@@ -131,7 +133,7 @@ class Listed:
 @examples(30)
 @given(case=lists(least=K, most=K))
 def test_live_implicit_values(name, metric, case):
-    evaluation, sparse = pytest.importorskip("implicit.evaluation"), pytest.importorskip("scipy.sparse")
+    evaluation = pytest.importorskip("implicit.evaluation")
     assume(set(case.relevant) == set(case.recommended))
     users = sorted(case.relevant)
     test = np.array([[float(item in case.relevant[user]) for item in ITEMS] for user in users], "f4")
@@ -143,7 +145,7 @@ def test_live_implicit_values(name, metric, case):
 
 
 def test_implicit_auc_is_noted():
-    evaluation, sparse = pytest.importorskip("implicit.evaluation"), pytest.importorskip("scipy.sparse")
+    evaluation = pytest.importorskip("implicit.evaluation")
     test = sparse.csr_matrix(np.array([[1.0, 1, 0, 0, 0, 0, 0, 0, 0]], "f4"))
     theirs = evaluation.ranking_metrics_at_k(
         Listed(np.array([[0, 2, 3]], "i4")), 0 * test, test, K=3, show_progress=False, num_threads=1
