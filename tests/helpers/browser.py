@@ -14,7 +14,7 @@ OPTIONS = (
 
 def find_chromium():
     webdriver = pytest.importorskip("selenium.webdriver")
-    programs = [shutil.which("chromium"), shutil.which("chromedriver")]
+    programs = [shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")]
     if None in programs:
         pytest.skip("chromium or chromedriver is absent: apt-get install chromium chromium-driver")
     return webdriver, programs
