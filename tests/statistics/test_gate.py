@@ -252,6 +252,16 @@ def test_plan_round_trip():
     assert fn.plan(0.02, from_=0.3, clusters=(5, 0.3)).n == pytest.approx(2.2 * fn.plan(0.02, from_=0.3).n, rel=0.01)
 
 
+@pytest.mark.parametrize("n", [12, 100])
+def test_plan_of_clusters_has_the_power_of_so_many_independent_queries(n):
+    """Clusters of 5 with a correlation of 0.3 leave n / 2.2 queries, and degrees of freedom of one less."""
+    independent = n / 2.2
+    shift = fn.plan(n=n, from_=0.3, clusters=(5, 0.3)).difference / (0.3 / math.sqrt(independent))
+    critical = stats.t.ppf(0.975, independent - 1)
+    power = stats.nct.sf(critical, independent - 1, shift) + stats.nct.cdf(-critical, independent - 1, shift)
+    assert power == pytest.approx(0.8, abs=1e-6)
+
+
 def test_plan_from_results():
     """The standard deviation is that of a comparison's differences, or √2 times that of one system."""
     generator = np.random.default_rng(2)

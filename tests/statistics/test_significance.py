@@ -232,6 +232,40 @@ def test_smallest_difference_is_at_the_level_of_the_stars(options, n_tests, alte
     assert found == pytest.approx(0.8, abs=1e-9)
 
 
+def test_smallest_difference_of_tukey_is_at_the_level_of_one_of_all_pairs():
+    """Four systems are six pairs, though three tests are in the table."""
+    power = pytest.importorskip("statsmodels.stats.power", reason="statsmodels is the oracle of power")
+    columns = drawn(31, 43, n_systems=4)
+    rows = fn.compare(results_by_name(columns), test="tukey", replicates=99).rows[1:4]
+    for row, column in zip(rows, columns[1:], strict=True):
+        effect = row.smallest_difference / (column - columns[0])[:, 0].std(ddof=1)
+        assert power.TTestPower().power(effect, 43, 0.05 / 6) == pytest.approx(0.8, abs=1e-9)
+
+
+def test_undefined_replicates_do_not_count():
+    columns = drawn(32, 30, lift=0.02)
+    moments, given = compute_moments(DIFFERENCE, columns, simple_design(30)), settings()
+    replicates = np.random.default_rng(1).normal(moments.mean, moments.standard_error, 500)
+    with_undefined = np.insert(replicates, [0, 7, 500], np.nan)
+    found = run_bootstrap_test(with_undefined, moments.mean, moments, given)
+    assert found == run_bootstrap_test(replicates, moments.mean, moments, given)
+
+
+@pytest.mark.parametrize(("correction", "n_tests"), [("holm", 1), ("bh", 2), ("bonferroni", 2)])
+def test_exact_p_values_count_in_the_smallest_corrected_one(correction, n_tests):
+    """
+    The p-value of b is that of its 2**n signs, and the p-value of c is sampled.
+
+    For Holm b's is below c's, so that one test is left. For Benjamini–Hochberg c's is the first of two.
+    """
+    n_different = 20 if correction == "holm" else 4
+    lost = np.where(np.arange(40) < n_different, 0.25, 0.5)[:, None]
+    columns = [np.full((40, 1), 0.5), lost, 0.4 + np.linspace(-0.3, 0.4, 40)[:, None]]
+    found = fn.compare(results_by_name(columns), replicates=100, correction=correction)
+    assert [row.exact for row in found.rows[1:]] == [True, False]
+    assert found.smallest_p_values()[:2] == (1 / 101, pytest.approx(n_tests / 101))
+
+
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 def test_paired_bootstrap_is_the_share_of_shifted_replicates(alternative):
     """
@@ -335,11 +369,13 @@ class TestTukey:
             expected = (ranges >= abs(values[:, one].sum() - values[:, other].sum())).mean()
             assert abs(test.p - expected) < 5 * np.sqrt(expected * (1 - expected) / replicates) + 1 / replicates
 
-    def test_of_two_systems_is_the_randomisation_test(self):
+    @pytest.mark.parametrize("given", [{}, {"weights": np.arange(15) ** 2}, {"clusters": np.arange(15) // 2}])
+    def test_of_two_systems_is_the_randomisation_test(self, given):
         """Exchanging two systems changes the sign of their difference."""
         columns, replicates = drawn(26, 15, n_metrics=1, lift=0.1), 50_000
-        expected = p_of(columns, "randomization").p
-        found = run_tukey_test(columns, simple_design(15), settings(replicates=replicates))[0][0, 1].p
+        design = simple_design(15, **given)
+        expected = p_of(columns, "randomization", design).p
+        found = run_tukey_test(columns, design, settings(replicates=replicates))[0][0, 1].p
         assert abs(found - expected) < 5 * np.sqrt(expected * (1 - expected) / replicates) + 1 / replicates
 
     def test_counts_queries_that_all_systems_have(self):
