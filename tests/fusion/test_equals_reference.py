@@ -75,7 +75,7 @@ SEGMENTS_WITHOUT_DOCUMENTS = (
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @example(NOTHING)
 @example(SKIPPED_MEAN)
 @example(MEAN_OF_Z_SCORES)
@@ -98,7 +98,7 @@ def test_fused_scores_equal_the_reference(case):
             assert list(own) == list(row)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     ROWS.filter(bool),
     st.sampled_from(["min_max", "min_max_inverted", "sum", "z_score", "l2", "dbsf"]),

@@ -55,7 +55,7 @@ def examples(number, plain=None):
     if settings.default.max_examples < 100:  # the profile `all` of conftest.py
         number = plain or max(number // 2, min(number, 12))
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
-    return settings(max_examples=number if JIT else number // 3, deadline=None, suppress_health_check=slow)
+    return settings(max_examples=number if JIT else number // 3, suppress_health_check=slow)
 
 
 @st.composite

@@ -70,7 +70,7 @@ def evaluate_rows(rows, choice, ranks, metrics, **options):
 
 LABELS = {"a": 2, "b": 0, "c": 1, "e": 3}
 FALLING = ("input_reversed", "id_descending")
-FEW = settings(deadline=None, max_examples=40)
+FEW = settings(max_examples=40)
 ROWS = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0])), min_size=1, max_size=6)
 
 
@@ -506,7 +506,7 @@ def values(*arguments, **options):
 
 @pytest.mark.parametrize(("choice", "ranks"), CHOICES)
 @pytest.mark.parametrize("ties", ["average", "best", "worst", "input", "input_reversed"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=SCORED)
 def test_a_run_of_chunks_is_one_of_documents_that_come_again(choice, ranks, ties, rows):
     """What `test_duplicates` proves by brute force holds for chunks, too, with exact means over ties or a refusal."""
@@ -517,7 +517,7 @@ def test_a_run_of_chunks_is_one_of_documents_that_come_again(choice, ranks, ties
 
 @pytest.mark.parametrize("ranks", ["kept", "closed"])
 @pytest.mark.parametrize("ties", ["id_ascending", "id_descending"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=SCORED)
 def test_ids_of_chunks_order_ties(ranks, ties, rows):
     """As in trec_eval on the run of chunks: the documents have the places of their first chunks."""

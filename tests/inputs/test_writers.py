@@ -123,7 +123,7 @@ TABLES = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(table=TABLES, suffix=st.sampled_from([".json", ".jsonl", ".run"]))
 def test_any_run_is_read_back_or_refused(table, suffix, tmp_path_factory):
     path = tmp_path_factory.mktemp("any") / f"x{suffix}"

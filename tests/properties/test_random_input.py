@@ -41,7 +41,7 @@ def answer(call):
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(truth=junk, predictions=junk, metrics=st.one_of(st.just("ndcg,map,rr"), junk), data=st.data())
 def test_evaluate_answers_or_refuses(truth, predictions, metrics, data):
     names = ("offsets", "groups", "query_ids", "convention", "threads")
@@ -51,7 +51,7 @@ def test_evaluate_answers_or_refuses(truth, predictions, metrics, data):
     assert result is None or isinstance(result, fn.Results)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(arguments=st.tuples(junk, junk, junk), judged=junk, pool=junk, tie_keys=junk, query_ids=junk)
 def test_rankings_answer_or_refuse(arguments, judged, pool, tie_keys, query_ids):
     options = {"judged": judged, "pool": pool, "tie_keys": tie_keys, "query_ids": query_ids}
@@ -66,7 +66,7 @@ numbers = hnp.arrays(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(labels=numbers, scores=numbers, cuts=st.lists(st.integers(0, 5), max_size=4))
 def test_random_arrays_give_values_or_input_errors(labels, scores, cuts):
     offsets = [0, *sorted(cuts), 5]
@@ -77,7 +77,7 @@ def test_random_arrays_give_values_or_input_errors(labels, scores, cuts):
         assert ((defined >= 0) & (defined <= 1)).all()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     text=st.one_of(
         st.text(max_size=20), st.text("ndcgmaprPR@_(),=[]0123456789 .-einf", max_size=20), st.from_regex(r"p\(rel=.+\)")
@@ -90,7 +90,7 @@ def test_texts_are_metrics_or_refused(text):
     assert convention is None or convention.convention.name
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     content=st.one_of(
         st.binary(max_size=60),

@@ -179,7 +179,7 @@ def draw_vectors(data, n, n_columns):
     return np.array(numbers, "f4").reshape(n, -1)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.data())
 def test_equals_reference(data):
     n_users, n_items, n_columns = (data.draw(st.integers(1, n)) for n in (4, 6, 3))
