@@ -19,12 +19,14 @@ import pytest
 from compiled_kernels import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown  # noqa: F401
 from hypothesis import settings
 
-# A user's settings change what is printed and where machine code is kept. Those of `scripts/test` are meant for tests.
-KEPT = re.compile("FASTNDCG_(TEST_.*|SITE|MACHINE_CODE)")
+# A user's settings change what is printed and where machine code is kept. Those for tests are FASTNDCG_TEST_...
 SETTINGS = [name for name in sorted(os.environ) if name.startswith("FASTNDCG_")]
 for _name in SETTINGS:
-    if not KEPT.fullmatch(_name):
+    if not _name.startswith("FASTNDCG_TEST_"):
         del os.environ[_name]
+if "FASTNDCG_TEST_MACHINE_CODE" in os.environ:
+    os.environ["FASTNDCG_MACHINE_CODE"] = os.environ["FASTNDCG_TEST_MACHINE_CODE"]
+os.environ["FASTNDCG_QUIET"] = "1"  # what a test finds on stderr must not depend on whether it is the first to compile
 if os.environ.get("FASTNDCG_TEST_WITHOUT_NUMBA"):  # as where a wheel is installed beside NumPy alone
     sys.modules["numba"] = sys.modules["llvmlite"] = None
 
@@ -71,7 +73,8 @@ def pytest_sessionstart(session):
     reporter.write_line(f"fastndcg {fn.__version__} of {Path(fn.__file__).parent}")
     reporter.write_line(f"Python {platform.python_version()}, {versions}")
     for name in SETTINGS:
-        reporter.write_line(f"{name}={os.environ[name]}" if name in os.environ else f"{name} does not reach the tests")
+        is_kept = name.startswith("FASTNDCG_TEST_")
+        reporter.write_line(f"{name}={os.environ[name]}" if is_kept else f"{name} does not reach the tests")
     sources, tested = Path(__file__).parents[1] / "fastndcg", Path(fn.__file__).parent
     names = [path.relative_to(sources) for path in sources.rglob("*.py")]
     if "FASTNDCG_TEST_INSTALLED" not in os.environ and filecmp.cmpfiles(sources, tested, names, shallow=False)[1:] != (

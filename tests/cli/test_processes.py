@@ -91,7 +91,10 @@ def test_terminal_without_unicode_gets_the_rest(files):
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals: run on POSIX")
 def test_progress_shows_on_a_terminal(files):
     """A terminal shows long work on one line and clears it at the end. Standard output has only the result."""
-    code = "from fastndcg.runtime import progress; from fastndcg.cli import main; progress.DELAY = 0; main()"
+    code = (
+        "from fastndcg.runtime import progress; from fastndcg.cli import main\n"
+        "progress.DELAY = 0; progress.skip_announcement(); main()"
+    )
     arguments = ["compare", "qrels.txt", "good.run", "tied.run", "-m", "rr", "--json"]
     environment = os.environ | {"FASTNDCG_QUIET": "0"}
     status, shown, out = run_on_terminal([sys.executable, "-c", code, *arguments], "stderr", env=environment)

@@ -12,7 +12,7 @@ from browser import chromium
 from html_tags import Tags
 
 ROOT = Path(__file__).resolve().parents[2]
-SITE = Path(os.environ.get("FASTNDCG_SITE", ROOT / "docs" / "_build" / "html")).resolve()
+SITE = Path(os.environ.get("FASTNDCG_TEST_SITE", ROOT / "docs" / "_build" / "html")).resolve()
 EXTERNAL = tuple((ROOT / "docs" / "links.txt").read_text(encoding="utf-8").split())
 OF_SEARCH = ("search.html", "genindex.html", "py-modindex.html")  # not in the table of contents
 SHOWN = (

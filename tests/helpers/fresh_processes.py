@@ -43,10 +43,8 @@ def make_environment(folder=None, **environment):
 def start(code, folder=None, **environment):
     """Start a fresh interpreter with `folder`, if it is given, first on its path."""
     command = [sys.executable, "-P", "-W", "error", "-c", textwrap.dedent(code)]
-    given = {"FASTNDCG_QUIET": "1"} | environment
-    return subprocess.Popen(
-        command, env=make_environment(folder, **given), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    given = make_environment(folder, **environment)
+    return subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def answer(process):

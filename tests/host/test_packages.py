@@ -85,7 +85,7 @@ def test_report_error_names_all_missing_packages(monkeypatch, files, run):
 def test_newest_numba_and_uninstalling(tmp_path):
     """The wheel evaluates the demo with the newest allowed numba and numpy, and uninstalling removes all its files."""
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PIP_NO_INDEX")}
-    environment |= {"FASTNDCG_CACHE_DIR": str(tmp_path / "cache"), "PYTHONSAFEPATH": "1"}
+    environment |= {"FASTNDCG_CACHE_DIR": str(tmp_path / "cache"), "FASTNDCG_QUIET": "0", "PYTHONSAFEPATH": "1"}
     home = tmp_path / "venv"
     python = home / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
