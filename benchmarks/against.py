@@ -6,7 +6,7 @@ benchmarks of the working tree: two with the commit's package, one with the tree
 the call once. Each row shows the commit against itself, which is how far two processes of one version differ, and the
 tree against the mean of both. A row is slow if its interval is above 1.10, or above 1.10 times the factor by which the
 two processes of the commit differ with certainty. Slow rows are measured again in new processes, and fail if they are
-slow again.
+slow again. A benchmark that the tree cannot run, or whose proof fails there, fails at once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Row(NamedTuple):
 
 
 def compare_with(commit: str, expression: str, n_rows: int, scale: float) -> int:
-    """Print the ratios of the working tree to a commit, and return 1 if a row is slow twice."""
+    """Print the ratios of the working tree to a commit, and return 1 if a row fails or is slow twice."""
     with tempfile.TemporaryDirectory(prefix="fastndcg-bench-") as made:
         folder = Path(made)
         packages = install_packages(commit, folder)
@@ -56,26 +56,33 @@ def compare_with(commit: str, expression: str, n_rows: int, scale: float) -> int
             names = select_rows(workers["tree"].names, n_rows)
             print(f"{len(names)} rows against {shorten_commit(commit)}: ratios [95 % interval], above 1 is slower")
             print(f"{'benchmark':72} {'commit / itself':22} tree / commit", flush=True)
-            rows = measure_rows(workers, names)
-        if not rows:
-            print("no benchmark could be compared")
+            rows, failed = measure_rows(workers, names)
+        if rows:
+            mean = math.exp(sum(math.log(row.tree.median) for row in rows) / len(rows))
+            print(f"{'geometric mean':72} {'':22} {mean:.3f}")
+        elif not failed:
+            print("no benchmark could be compared: see `pytest benchmarks --collect-only`")
             return 1
-        mean = math.exp(sum(math.log(row.tree.median) for row in rows) / len(rows))
-        print(f"{'geometric mean':72} {'':22} {mean:.3f}")
         slow = [row.name for row in rows if row.is_slow]
         if slow:
             print(f"slower than {LIMIT:.2f}, measured again in new processes:", flush=True)
             with open_workers(packages, expression, scale, folder) as workers:
-                slow = [row.name for row in measure_rows(workers, slow) if row.is_slow]
-    print(f"slower by more than {LIMIT - 1:.0%}: {', '.join(slow)}" if slow else "no row is slower by more than 10 %")
-    return int(bool(slow))
+                rows, failed_again = measure_rows(workers, slow)
+            slow = [row.name for row in rows if row.is_slow]
+            failed += failed_again
+    verdicts = {f"slower by more than {LIMIT - 1:.0%}": slow, "failed with the working tree": failed}
+    lines = [f"{verdict}: {', '.join(names)}" for verdict, names in verdicts.items() if names]
+    print("\n".join(lines) or "no row is slower by more than 10 %")
+    return int(bool(lines))
 
 
 def select_rows(names: list[str], n_rows: int) -> list[str]:
-    """Return all rows, or some at even distances, which spreads them over the suites."""
-    if n_rows >= len(names):
-        return names
-    return [names[int((number + 0.5) * len(names) / n_rows)] for number in range(n_rows)]
+    """Return all rows, or some: the first one of each suite, which is a quick one, then others at even distances."""
+    firsts = list({name.partition("::")[0]: name for name in reversed(names)}.values())[::-1]
+    others = [name for name in names if name not in firsts]
+    n_others = min(max(n_rows - len(firsts), 0), len(others))
+    chosen = firsts[:n_rows] + [others[int((number + 0.5) * len(others) / n_others)] for number in range(n_others)]
+    return sorted(chosen, key=names.index)
 
 
 def shorten_commit(commit: str) -> str:
@@ -117,32 +124,39 @@ def open_workers(
         yield workers
 
 
-def measure_rows(workers: dict[str, Worker], names: list[str]) -> list[Row]:
-    """Measure and print the rows that all sides can run."""
-    rows = []
+def measure_rows(workers: dict[str, Worker], names: list[str]) -> tuple[list[Row], list[str]]:
+    """Measure and print the rows that all sides can run, and return them and the names of those that fail."""
+    rows, failed = [], []
     for name in names:
         label = name.removeprefix("benchmarks/bench_").replace(".py::test_", ": ")
         row = measure_row(workers, name)
         if isinstance(row, str):
-            print(f"{label:72} left out: {row}", flush=True)
+            print(f"{label:72} {row}", flush=True)
+            failed += [name] * row.startswith("failed")
             continue
         rows.append(row)
         mark = " slow" if row.is_slow else ""
         print(f"{label:72} {row.itself!s:22} {row.tree!s:22}{mark}", flush=True)
-    return rows
+    return rows, failed
 
 
 def measure_row(workers: dict[str, Worker], name: str) -> Row | str:
-    """Return the ratios of one benchmark, or why it cannot run."""
+    """
+    Return the ratios of one benchmark, or why it is not compared.
+
+    A benchmark is left out if only the commit cannot run it, such as a new one, or if all sides skip it.
+    """
     for worker in workers.values():
         worker.send(run=name)
     answers = {side: worker.receive() for side, worker in workers.items()}
-    problems = [f"{answer['problem']} ({side})" for side, answer in answers.items() if "problem" in answer]
+    problems = {side: answer for side, answer in answers.items() if "problem" in answer}
     if problems:
         for side, worker in workers.items():
             if "ready" in answers[side]:
                 worker.end()
-        return problems[0]
+        is_failure = "tree" in problems and not all(answer.get("is_skipped") for answer in answers.values())
+        verdict, side = ("failed", "tree") if is_failure else ("left out", next(iter(problems)))
+        return f"{verdict}: {problems[side]['problem']} ({side})"
     n_calls = count_calls(max(answer["ready"] for answer in answers.values()))
     itself: list[float] = []
     tree: list[float] = []

@@ -46,7 +46,7 @@ def test_many_metrics(race, metrics):
         floors={
             "nDCG@10": prepare_evaluation(replace(workload, metrics=NDCG)),
             "nDCG of all ranks": prepare_evaluation(replace(workload, metrics=("nDCG",))),
-            "writing the output": lambda: np.full((len(metrics), workload.n_queries), 1.0),
+            "writing the output": lambda: np.full((len(metrics), len(workload.offsets) - 1), 1.0),
         },
     )
 

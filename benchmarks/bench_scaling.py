@@ -5,10 +5,8 @@ import pytest
 from benchmarks.data import count_cpus, make_sized_workload, make_workload, prepare_evaluation, prepare_reading
 from benchmarks.proof import verify_values
 from benchmarks.race import measure_peak
-from benchmarks.record import ROOT
 
 MEMORY = """
-import sys; sys.path.append({root!r})
 from benchmarks.data import make_sized_workload, prepare_evaluation
 prepare_evaluation(make_sized_workload("sparse8", 10**6))()
 workload = make_sized_workload("sparse8", {documents})
@@ -36,7 +34,7 @@ def test_size(race, documents):
     workload = make_sized_workload("sparse8", race.size(documents))
     race.info["documents"] = workload.n_documents
     if documents == 10**8:
-        code = MEMORY.format(root=str(ROOT), documents=workload.n_documents)
+        code = MEMORY.format(documents=workload.n_documents)
         race.info["peak_mib"] = measure_peak(code + "values = prepare_evaluation(workload)()")
         race.info["peak_mib_of_arrays"] = measure_peak(code)
     race(

@@ -10,7 +10,6 @@ import fastndcg as fn
 from benchmarks.data import Array
 from benchmarks.proof import equals
 from benchmarks.race import measure_peak
-from benchmarks.record import ROOT
 
 N_USERS = 1_000
 N_ITEMS = 100_000
@@ -21,7 +20,6 @@ BLOCK = 256  # users of one product
 LENGTHS = [64, 128, 768]
 METRICS = "ndcg@10, ndcg@100, recall@10, recall@100, p@10, rr, ap, auc, rank, success@10, f1@10, rprec"
 MEMORY = """
-import sys; sys.path.append({root!r})
 from benchmarks.bench_scoring import METRICS, make_case
 import fastndcg as fn
 case = make_case({length}, {users}, {items})
@@ -91,7 +89,7 @@ def check_top(case, top):
 def test_ranks(race, length):
     """Time twelve metrics of ranks among all items, in multiples of NumPy's product."""
     case = make_scaled_case(race, length)
-    code = MEMORY.format(root=str(ROOT), length=length, users=race.size(N_USERS, 64), items=race.size(N_ITEMS, 1_000))
+    code = MEMORY.format(length=length, users=race.size(N_USERS, 64), items=race.size(N_ITEMS, 1_000))
     race.info["peak_mib"] = measure_peak(code + "fn.evaluate(case.liked, case.model, METRICS)")
     race.info["peak_mib_of_vectors"] = measure_peak(code)
     race(

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from benchmarks.data import NDCG, TWELVE
+from benchmarks.proof import equals
 from benchmarks.race import measure_peak, prepare_python, run_python
 
 CODE = """
@@ -24,17 +25,12 @@ print(imported - start, first - imported, second - first)
 """
 
 
-def check_version(printed):
-    """Raise AssertionError if the process did not import the package."""
-    assert printed.strip() == "True", printed
-
-
 def test_import(race):
     """Time a process that imports the package, against one that imports NumPy."""
     race.info["peak_mib"] = measure_peak("import numpy, fastndcg")
     race.info["peak_mib_of_numpy"] = measure_peak("import numpy")
     race(
-        prepare_python("-c", "import numpy, fastndcg; print(bool(fastndcg.__version__))"), check_version,
+        prepare_python("-c", "import numpy, fastndcg; print(int(bool(fastndcg.__version__)))"), equals(1, read=int),
         floors={"import numpy": prepare_python("-c", "import numpy"), "python": prepare_python("-c", "")},
     )  # fmt: skip
 
@@ -69,8 +65,5 @@ def test_first_call(race, cache, metrics):
         "process_seconds": time.perf_counter() - start, "import_seconds": imported, "evaluate_seconds": first,
         "second_call_seconds": second, "peak_mib": measure_peak(code) if cache == "filled cache" else None,
     }  # fmt: skip
-
-    def check(printed):  # the process itself compares its values with the reference
-        assert len(printed.split()) == 3, printed
-
-    race(run, check, floors={"import numpy": prepare_python("-c", "import numpy")})
+    proof = equals(3, read=lambda printed: len(printed.split()))  # the process itself compares with the reference
+    race(run, proof, floors={"import numpy": prepare_python("-c", "import numpy")})

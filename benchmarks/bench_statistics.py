@@ -5,14 +5,12 @@ import pytest
 
 import fastndcg as fn
 from benchmarks.race import measure_peak
-from benchmarks.record import ROOT
 
 METRICS = (fn.nDCG @ 10, fn.AP, fn.RR, fn.P @ 5, fn.R @ 100)
 QUERIES = 10_000
 SYSTEMS = 10
 BATCH = 100  # of SciPy's resamples, with which it is several times faster than by default
 MEMORY = """
-import sys; sys.path.append({root!r})
 from benchmarks.bench_statistics import make_results
 results = make_results({queries}, 10)
 """
@@ -43,7 +41,7 @@ def test_compare(race, interval, queries):
     """Time `compare` of ten systems and five metrics, in multiples of the arithmetic of its replicates."""
     n_replicates = race.size(10_000, 500)
     if interval == "percentile" and queries == QUERIES:
-        code = MEMORY.format(root=str(ROOT), queries=race.size(500_000, 1_000))
+        code = MEMORY.format(queries=race.size(500_000, 1_000))
         race.info["peak_mib"] = measure_peak(code + "import fastndcg\nfastndcg.compare(results, replicates=50)")
         race.info["peak_mib_of_values"] = measure_peak(code)
     results = make_results(queries if queries < 100 else race.size(queries, 100), SYSTEMS)

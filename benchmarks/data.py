@@ -33,18 +33,13 @@ TWELVE = (
 TREC = "trec_eval(ties=input)"  # arrays have no ids, and some of these metrics have no expectation over tied orders
 
 
-def _list_all_trec() -> tuple[str, ...]:
-    """Return the metrics of trec_eval's `-m all_trec`."""
-    values = pytrec_eval.RelevanceEvaluator({"q": {"d": 1}}, {"all_trec"}).evaluate({"q": {"d": 1.0}})["q"]
-    return tuple(dict.fromkeys(map(str, parse_measures(values).values())))
-
-
 def parse_measures(names: Iterable[str]) -> dict[str, fn.Metric]:
     """Return the metrics of trec_eval's measures by name, without those that are none."""
     return {name: fn.Metric.parse(name) for name in names if name not in ("num_q", "relstring", "runid")}
 
 
-ALL_TREC = _list_all_trec()
+ALL_MEASURES = pytrec_eval.RelevanceEvaluator({"q": {"d": 1}}, {"all_trec"}).evaluate({"q": {"d": 1.0}})["q"]
+ALL_TREC = tuple(dict.fromkeys(map(str, parse_measures(ALL_MEASURES).values())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +52,6 @@ class Workload:
     offsets: Array
     metrics: tuple[str, ...] = NDCG
     convention: str = "default"
-
-    @property
-    def n_queries(self) -> int:
-        """Return the number of queries."""
-        return len(self.offsets) - 1
 
     @property
     def n_documents(self) -> int:

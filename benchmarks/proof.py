@@ -65,6 +65,11 @@ def equals(
     return prove
 
 
+def check_values(*arguments: Any, **options: Any) -> None:
+    """Raise AssertionError if values of `evaluate` differ from those of the reference."""
+    equals(fn.reference.evaluate(*arguments, **options).values, 1e-12)(fn.evaluate(*arguments, **options).values)
+
+
 def check_fused(fused: Any, expected: dict[Any, dict[Any, float]], places: float = 1e-9) -> None:
     """Raise AssertionError if fused documents or scores differ by more than rounding."""
     for query, row in expected.items():

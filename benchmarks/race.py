@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.record import ROOT
+
 BURST = 0.02  # seconds: shorter calls are repeated for so long in each round
 MIN_ROUNDS = 5
 PARTS = 4  # of a round of `scripts/bench --against`
@@ -105,7 +107,8 @@ def measure_peak(code: str) -> float | None:
     """Return the highest memory of a process that runs this code, in MiB, or None where the system does not say."""
     if not Path("/proc/self/status").exists():
         return None
-    return int(run_python("-c", code + PRINT_PEAK).split()[-1]) / 1024
+    start = f"import sys; sys.path.append({str(ROOT)!r})"  # for what it imports of the benchmarks
+    return int(run_python("-c", f"{start}\n{code}{PRINT_PEAK}").split()[-1]) / 1024
 
 
 class Race:
@@ -185,7 +188,7 @@ class Server:
         reading, writing = map(int, descriptors.split(","))
         self._requests = os.fdopen(reading, encoding="utf-8")
         self._answers = os.fdopen(writing, "w", encoding="utf-8")
-        self._problem = "the benchmark times no call"
+        self._problem: dict[str, Any] = {}
 
     def answer(self, **message: Any) -> None:
         """Write one line."""
@@ -200,15 +203,16 @@ class Server:
         for line in self._requests:
             request = json.loads(line)
             if "list" in request:
-                self.answer(names=list(items), file=fastndcg.__file__)
+                names = [] if session.testsfailed else list(items)  # a file that cannot be loaded would go unseen
+                self.answer(names=names, file=fastndcg.__file__)
                 continue
             item = items.get(request["run"])
             if item is None:
                 self.answer(problem="the benchmark cannot be loaded with this version")
                 continue
-            self._problem = "the benchmark times no call"
+            self._problem = {"problem": "the benchmark times no call"}
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
-            self.answer(problem=self._problem)
+            self.answer(**self._problem)
 
     def serve(self, call: Call) -> None:
         """Answer requests for the time of a call."""
@@ -216,7 +220,7 @@ class Server:
         for line in self._requests:
             request = json.loads(line)
             if "end" in request:
-                self._problem = ""
+                self._problem = {}
                 return
             n_parts = min(PARTS, request["time"])  # the shortest part is the one that others disturb least
             n_calls = request["time"] // n_parts
@@ -224,7 +228,5 @@ class Server:
 
     def note_problem(self, report: Any) -> None:
         """Store why a benchmark ended before its call."""
-        if report.skipped:
-            self._problem = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
-        elif report.failed:
-            self._problem = str(report.longreprtext).strip().splitlines()[-1]
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+        self._problem = {"problem": reason.strip().splitlines()[-1], "is_skipped": report.skipped}

@@ -1,5 +1,6 @@
 """The harness of the benchmarks: intervals, proofs, the comparison with a commit, records and figures."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -89,10 +90,9 @@ def test_slow_row(itself, tree, is_slow):
     assert Row("row", itself, tree).is_slow == is_slow
 
 
-def make_worker(seconds, problem=None):
-    return Mock(
-        receive=lambda: {"problem": problem} if problem else {"ready": 0.5}, ask=lambda **_: {"seconds": seconds}
-    )
+def make_worker(seconds, problem=None, is_skipped=False):
+    answer = {"problem": problem, "is_skipped": is_skipped} if problem else {"ready": 0.5}
+    return Mock(receive=lambda: answer, ask=lambda **_: {"seconds": seconds}, names=["benchmarks/bench_a.py::test_b"])
 
 
 def test_planted_slowdown_is_found():
@@ -108,8 +108,37 @@ def test_planted_slowdown_is_found():
 
 def test_row_that_one_side_cannot_run():
     sides = {"base": make_worker(1, "no metric is called 'x'"), "again": make_worker(1), "tree": make_worker(1)}
-    assert against.measure_row(sides, "row") == "no metric is called 'x' (base)"
+    assert against.measure_row(sides, "row") == "left out: no metric is called 'x' (base)"
     assert [worker.end.call_count for worker in sides.values()] == [0, 1, 1]
+
+
+def test_row_that_the_tree_cannot_run(monkeypatch, capsys):
+    """Wrong values of the tree are red, and so is what only the tree skips. What all sides skip is left out."""
+    wrong, skip, fine = make_worker(1, "AssertionError"), make_worker(1, "no Java", is_skipped=True), make_worker(1)
+    for base, tree, verdict in (
+        (fine, wrong, "failed: AssertionError (tree)"), (wrong, wrong, "failed: AssertionError (tree)"),
+        (skip, wrong, "failed: AssertionError (tree)"), (fine, skip, "failed: no Java (tree)"),
+        (skip, skip, "left out: no Java (base)"), (skip, fine, "left out: no Java (base)"),
+    ):  # fmt: skip
+        assert against.measure_row({"base": base, "again": base, "tree": tree}, "row") == verdict
+    monkeypatch.setattr(against, "install_packages", lambda *_: {})
+    for base, tree, code, last in (
+        (fine, wrong, 1, "failed with the working tree: benchmarks/bench_a.py::test_b"),
+        (fine, fine, 0, "no row is slower by more than 10 %"),
+        (skip, skip, 1, "no benchmark could be compared: see `pytest benchmarks --collect-only`"),
+    ):
+        sides = {"base": base, "again": base, "tree": tree}
+        monkeypatch.setattr(against, "open_workers", lambda *_, sides=sides: contextlib.nullcontext(sides))
+        assert against.compare_with("main", "", 1, 1.0) == code
+        assert capsys.readouterr().out.splitlines()[-1] == last
+
+
+def test_rows_of_every_suite():
+    """Each suite has its first row, the others are at even distances, and the order is kept."""
+    names = [f"{suite}::{row}" for suite, n in (("a", 9), ("b", 1), ("c", 4)) for row in range(n)]
+    assert against.select_rows(names, 3) == ["a::0", "b::0", "c::0"]
+    assert against.select_rows(names, 5) == ["a::0", "a::3", "b::0", "c::0", "c::1"]
+    assert against.select_rows(names, 14) == against.select_rows(names, 99) == names
 
 
 def test_peak_of_a_process():
@@ -218,7 +247,7 @@ def test_saved_figures_are_shown():
 def test_run_of_a_benchmark(tmp_path):
     pytest.importorskip("pytest_benchmark")
     path = tmp_path / "result.json"
-    command = [sys.executable, "-m", "pytest", "benchmarks/bench_core.py", "-k", "sparse8", "--scale", "0.001", "-q"]
+    command = [sys.executable, "-m", "pytest", "benchmarks", "-k", "bench_core and sparse8", "--scale", "0.001", "-q"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     subprocess.run(
         [*command, f"--benchmark-json={path}", "-p", "no:cacheprovider"],
