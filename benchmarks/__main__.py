@@ -18,7 +18,7 @@ def main() -> int:
     commands = parser.add_mutually_exclusive_group(required=True)
     commands.add_argument("--against", metavar="COMMIT", help="compare the working tree with a commit")
     commands.add_argument("--record", nargs="*", choices=SUITES, metavar="SUITE", help="save the results of suites")
-    commands.add_argument("--smoke", action="store_true", help="for CI: small proofs, ten rows against the merge base")
+    commands.add_argument("--smoke", action="store_true", help="for CI: proofs, a row a suite against the merge base")
     commands.add_argument("--figures", action="store_true", help="write the saved figures into README and docs")
     parser.add_argument("-k", default=COMPARED, metavar="EXPRESSION", help="rows to compare, as pytest's -k")
     parser.add_argument("--rows", type=int, default=ROWS, metavar="N", help="most rows to compare, over all suites")
