@@ -77,13 +77,10 @@ def pytest_sessionstart(session):
         reporter.write_line(f"{name}={os.environ[name]}" if is_kept else f"{name} does not reach the tests")
     sources, tested = Path(__file__).parents[1] / "fastndcg", Path(fn.__file__).parent
     names = [path.relative_to(sources) for path in sources.rglob("*.py")]
-    if "FASTNDCG_TEST_INSTALLED" not in os.environ and filecmp.cmpfiles(sources, tested, names, shallow=False)[1:] != (
-        [],
-        [],
-    ):
-        pytest.exit(
-            f"fastndcg/ differs from what is installed: run scripts/test, or {sys.executable} -m pip install -e .", 2
-        )
+    _, different, absent = filecmp.cmpfiles(sources, tested, names, shallow=False)
+    if "FASTNDCG_TEST_INSTALLED" not in os.environ and (different or absent):
+        remedy = f"run scripts/test, or {sys.executable} -m pip install -e ."
+        pytest.exit(f"fastndcg/ differs from what is installed: {remedy}", 2)
 
 
 def pytest_collection_modifyitems(items):
