@@ -180,7 +180,7 @@ RESULT = {
 
 def test_line_of_the_history():
     result = record.trim_result(json.loads(json.dumps(RESULT)))
-    assert result["commit_info"] == {"id": "0123456789ab", "dirty": False}
+    assert result["commit_info"] == {"id": "0123456789ab"}
     assert result["benchmarks"][0]["stats"] == {"median": 0.01235}
     line = record.make_line({"peers": result})
     assert line["ratios"]["peers"]["library[ranx], ranx"] == 20.0
