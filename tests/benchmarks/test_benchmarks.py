@@ -122,6 +122,7 @@ def test_row_that_the_tree_cannot_run(monkeypatch, capsys):
     ):  # fmt: skip
         assert against.measure_row({"base": base, "again": base, "tree": tree}, "row") == verdict
     monkeypatch.setattr(against, "install_packages", lambda *_: {})
+    monkeypatch.setattr(against, "shorten_commit", lambda commit: commit)
     for base, tree, code, last in (
         (fine, wrong, 1, "failed with the working tree: benchmarks/bench_a.py::test_b"),
         (fine, fine, 0, "no row is slower by more than 10 %"),
