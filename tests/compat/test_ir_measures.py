@@ -193,11 +193,12 @@ def quiet(monkeypatch):
 
 
 def default_provider(measure):
-    return next(
+    providers = (
         provider
         for provider in theirs.DefaultPipeline.providers
         if provider.NAME != ours.Provider.NAME and provider.is_available() and provider.supports(measure)
     )
+    return next(providers, None)
 
 
 def list_values(provider, measure, qrels, run):
@@ -217,7 +218,7 @@ def as_tuples(qrels, run):
 @strategies.examples(25)
 def test_ir_measures_measure_equals_default_provider(measure, data, form):
     library = default_provider(measure)
-    if library.NAME in ("cwl_eval", "pyndeval"):
+    if library is None or library.NAME in ("cwl_eval", "pyndeval"):
         pytest.importorskip("cwl")
     qrels, run = data
     judgments, rows = as_tuples(qrels, run)
