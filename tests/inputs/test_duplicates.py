@@ -509,7 +509,7 @@ def values(*arguments, **options):
 @settings(max_examples=25)
 @given(rows=SCORED)
 def test_a_run_of_chunks_is_one_of_documents_that_come_again(choice, ranks, ties, rows):
-    """What `test_duplicates` proves by brute force holds for chunks, too, with exact means over ties or a refusal."""
+    """A run of chunks has the values of a run in which each chunk is its document, or breaks the same rule."""
     options = {"duplicates": choice, "ranks": ranks, "convention": f"default(ties={ties})"}
     expected = values(JUDGED, [("q", DOCUMENT[chunk], score) for chunk, score in rows], **options)
     assert values(JUDGED, [("q", *row) for row in rows], parents=DOCUMENT, **options) == expected
