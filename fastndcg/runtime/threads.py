@@ -17,8 +17,6 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 
 NO_LIMIT = 1 << 30
 MOUNT = Path("/sys/fs/cgroup")  # where hosts and containers show control groups
-VERSION_1 = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-VERSION_2 = ("cpu.max",)
 
 
 def available_cpus() -> int:
@@ -36,27 +34,25 @@ def _read_once_a_second(second: int, limit: Callable[[], int]) -> int:
 
 
 def cgroup_limit(process: Path = Path("/proc/self"), mount: Path = MOUNT) -> int:
-    """Return the smallest CPU quota of a process's control group and its parents, or `NO_LIMIT` without a quota."""
+    """
+    Return the smallest CPU quota of a process's control group and its parents, or `NO_LIMIT` without a quota.
+
+    Quotas of control groups of version 1 (kernels before 2016) are not read.
+    """
     try:
         lines = os.fsdecode((process / "cgroup").read_bytes()).splitlines()
-        groups = dict(line.split(":", 2)[1:] for line in lines)
-    except (OSError, ValueError):  # not Linux, or a sandbox that shows something else there
+    except OSError:  # not Linux
         return NO_LIMIT
-    first = [controllers for controllers in groups if "cpu" in controllers.split(",")]  # of version 1
-    limits = [NO_LIMIT]
-    for controllers in first or [""]:
-        own = PurePosixPath(groups.get(controllers, "").lstrip("/"))
-        if ".." in own.parts:  # outside of what the container shows
-            own = PurePosixPath()
-        for folder in {mount / name for name in ([controllers, "cpu"] if first else [""])}:
-            limits += [_whole_cpus(folder / part, VERSION_1 if first else VERSION_2) for part in (own, *own.parents)]
-    return min(limits)
+    own = PurePosixPath(next((line[3:] for line in lines if line.startswith("0::")), "").lstrip("/"))
+    if ".." in own.parts:  # outside of what the container shows
+        own = PurePosixPath()
+    return min(_whole_cpus(mount / part / "cpu.max") for part in (own, *own.parents))
 
 
-def _whole_cpus(folder: Path, names: tuple[str, ...]) -> int:
-    """Return the number of CPUs of a quota from its files, rounded up."""
+def _whole_cpus(file: Path) -> int:
+    """Return the number of CPUs of a quota from its file, rounded up."""
     try:
-        share, period = " ".join((folder / name).read_text() for name in names).split()
+        share, period = file.read_text().split()
         return math.ceil(int(share) / int(period)) if int(share) > 0 else NO_LIMIT
     except (OSError, ValueError, ZeroDivisionError):
         return NO_LIMIT

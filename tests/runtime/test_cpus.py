@@ -11,7 +11,7 @@ from fastndcg.runtime import threads
 from fastndcg.runtime.threads import NO_LIMIT, available_cpus, cgroup_limit
 
 ALONE = "0::/\n"
-HYBRID = "4:memory:/job\n3:cpu,cpuacct:/\n1:name=systemd:/job\n0::/job\n"
+HYBRID = "4:memory:/job\n1:name=systemd:/job\n0::/job\n"
 
 
 @pytest.fixture
@@ -27,10 +27,6 @@ def limit(tmp_path):
         return cgroup_limit(tmp_path / "proc", tmp_path)
 
     return read
-
-
-def quota(share, folder="cpu,cpuacct"):
-    return {f"{folder}/cpu.cfs_quota_us": f"{share}\n", f"{folder}/cpu.cfs_period_us": "100000\n"}
 
 
 @pytest.mark.parametrize(
@@ -51,19 +47,9 @@ def test_cpu_quotas_of_control_groups(limit, files, expected):
     assert limit(ALONE, files) == expected
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        (quota(300_000), 3),
-        (quota(300_000, "cpu"), 3),
-        (quota(-1), NO_LIMIT),
-        ({"cpu,cpuacct/cpu.cfs_quota_us": "300000\n"}, NO_LIMIT),
-        (quota(-1) | {"cpu.max": "100000 100000\n"}, NO_LIMIT),
-    ],
-)
-def test_quotas_of_version_1(limit, files, expected):
-    other = quota(100_000, "memory") | quota(100_000, "unified") | quota(100_000, "cpu,cpuacct/job")
-    assert limit(HYBRID, files | other) == expected
+def test_group_of_version_2_beside_others(limit):
+    """Version 1 has a line for each controller."""
+    assert limit(HYBRID, {"job/cpu.max": "200000 100000"}) == 2
 
 
 @pytest.mark.parametrize(
@@ -85,7 +71,6 @@ def test_groups_around(limit, files, expected):
 def test_container_that_shows_its_own_group_alone(limit, group):
     """A container mounts its own group as the root, by whatever name the process knows it."""
     assert limit(f"0::{group}\n", {"cpu.max": "200000 100000"}) == 2
-    assert limit(f"3:cpuacct,cpu:{group}\n", quota(500_000, "cpuacct,cpu")) == 5
 
 
 def test_process_that_is_moved(limit):
