@@ -8,74 +8,37 @@ array([0.97236])
 {'nDCG@10': 0.8154648767857288, 'RR': 0.75}
 """
 
+import os
+import re
+from functools import cache
 from typing import Any
 
 from fastndcg.runtime.imports import load, load_submodules
 
-# generated: python scripts/make_stub.py
-_METRICS = (
-    "AP", "AP_IA", "AUC", "BPM", "CG", "ClassificationAccuracy", "Compat", "CoverageError", "DCG", "ERR", "ERR_IA", "F",
-    "FallOut", "G", "GAUC", "IAP", "IDCG", "INST", "IPrec", "Judged", "LRAP", "NRBP", "OPA", "P", "PFound", "P_IA",
-    "PatR", "Q", "R", "RBP", "RBP_resid", "RR", "Rank", "RankingLoss", "RelP", "Rndcg", "Rprec", "S_recall", "SetAP",
-    "Success", "TBG", "Unjudged", "Utility", "all_evidence", "alpha_DCG", "alpha_nDCG", "binG", "bpref", "chance_RR",
-    "chance_Rank", "chance_Success", "infAP", "nDCG", "nDCG_rel", "nERR", "nERR_IA", "nNRBP", "nugget_recall",
-    "num_nonrel_judged_ret", "num_rel", "num_rel_ret", "num_ret", "pAUC",
-)  # fmt: skip
-_PUBLIC = {
-    "discovery": ["list_conventions", "list_fusion_methods", "list_metrics"],
-    "errors": [
-        "FastndcgError", "InvalidInputError", "InvalidTypeError", "MissingPackageError", "RegisteredMetricError",
-        "UndefinedMetricError", "UnknownConventionError", "UnknownFusionError", "UnknownMetricError",
-    ],
-    "evaluation": ["Evaluator", "evaluate"],
-    "explaining": ["Explanation", "explain"],
-    "functions": [
-        "average_precision", "dcg", "f_score", "ndcg", "precision", "r_precision", "recall", "reciprocal_rank",
-        "success",
-    ],
-    "fusion.conventions": ["FusionConvention", "fusion_conventions"],
-    "fusion.fuse": ["FusedRun", "fuse"],
-    "fusion.tuning.tune": ["tune_fusion"],
-    "fusion.tuning.result": ["FusionCurve", "TunedFusion"],
-    "inputs.diversity": ["DiversityQrels"],
-    "inputs.table": ["Qrels", "Run"],
-    "inputs.interactions": ["Interactions", "Recommendations"],
-    "inputs.formats": ["read_qrels", "read_run"],
-    "installation": ["show_versions", "warmup"],
-    "link_prediction": ["evaluate_pairs"],
-    "metrics.families": ["CATALOG", "Parameter"],
-    "metrics.custom": ["register"],
-    "metrics.metric": ["Metric", *_METRICS],
-    "named_conventions": ["Convention", "conventions"],
-    "rank_agreement": ["Agreement", "agreement"],
-    "rankings.rankings": ["Rankings"],
-    "recommended_items": ["BeyondAccuracy", "beyond_accuracy"],
-    "reference": ["reference"],
-    "results.results": ["PairResults", "Results", "load_result"],
-    "scoring.embeddings": ["Embeddings", "TopItems"],
-    "scoring.scorer": ["Scorer"],
-    "span_retrieval": ["SpanResults", "evaluate_spans"],
-    "statistics.compare": ["compare"],
-    "statistics.comparison": ["Comparison"],
-    "statistics.gate": ["Gate", "gate"],
-    "statistics.leaderboard": ["Leaderboard", "leaderboard"],
-    "statistics.planning": ["Audit", "Plan", "audit", "plan"],
-    "streaming": ["StreamingEvaluator", "Summary"],
-}  # fmt: skip
-_load_submodule = load_submodules(__name__)
-_PLACES = {name: place for place, names in _PUBLIC.items() for name in names}
-
-__all__ = sorted(_PLACES)
 __version__ = "0.1.0"
+_load_submodule = load_submodules(__name__)
+
+
+@cache
+def _read_places() -> dict[str, str]:
+    """Return the module of each public name from the stub beside this file, where the names are listed."""
+    with open(os.path.join(os.path.dirname(__file__), "__init__.pyi"), encoding="utf-8") as file:
+        stub = file.read()
+    places = {name: place for place, name in re.findall(r"^from fastndcg\.([\w.]+) import (\w+)", stub, re.MULTILINE)}
+    places |= dict.fromkeys(re.findall(r"^(\w+): Metric$", stub, re.MULTILINE), places["Metric"])
+    return places | {name: name for name in re.findall(r"^from \. import (\w+)", stub, re.MULTILINE)}
 
 
 def __getattr__(name: str) -> Any:
     """Return a public name when it is first used, so that importing the package costs nothing."""
-    if name not in _PLACES or _PLACES[name] == name:
+    if name == "__all__":
+        return sorted(_read_places())
+    place = _read_places().get(name, name)
+    if place == name:
         return _load_submodule(name)
-    value = globals()[name] = getattr(load(f"{__name__}.{_PLACES[name]}"), name)
+    value = globals()[name] = getattr(load(f"{__name__}.{place}"), name)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*_read_places(), *(name for name in globals() if name.startswith("__"))})

@@ -1,4 +1,4 @@
-"""Public names for type checkers. Generated: python scripts/make_stub.py."""
+"""Public names, for type checkers and for `__init__.py`, which loads each when it is first used."""
 
 from fastndcg.discovery import list_conventions as list_conventions
 from fastndcg.discovery import list_fusion_methods as list_fusion_methods
@@ -77,6 +77,7 @@ from fastndcg.streaming import Summary as Summary
 from . import reference as reference
 
 __version__: str
+# metrics, generated: python scripts/make_stub.py
 AP: Metric
 AP_IA: Metric
 AUC: Metric

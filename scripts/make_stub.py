@@ -1,24 +1,20 @@
 """
-Write the public names and the choices of arguments.
+Write the names of metrics, the choices of arguments, and the public names of drop-ins.
 
-Metrics are in fastndcg/__init__.py, all names in fastndcg/__init__.pyi, choices as `Literal` types in
-fastndcg/choices.py, and the public names of drop-ins in docs/reference/drop_ins.md.
+They are in fastndcg/__init__.pyi, as `Literal` types in fastndcg/choices.py, and in docs/reference/drop_ins.md.
 
 Usage: python scripts/make_stub.py [--check]
 
-The metrics come from the catalogue, the other names from `_PUBLIC` in fastndcg/__init__.py. With --check, write
-nothing and exit with 1 if a file is out of date.
+The metrics come from the catalogue. With --check, write nothing and exit with 1 if a file is out of date.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import importlib
 import re
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,23 +28,21 @@ the code. Where the original has a bug that [the page of the program](../numbers
 The drop-ins pass scikit-learn's own tests of these functions, and the cases of pytrec_eval's. `pytest benchmarks
 -k drop_in` measures each against its original, in the form that the original takes.
 """
-METRICS = re.compile(r"(?<=\n_METRICS = \(\n).*?(?=\)  # fmt: skip\n)", re.DOTALL)
+METRICS = re.compile(r"(?<=scripts/make_stub.py\n).*", re.DOTALL)  # to the end of the stub
 
 
 def main() -> int:
-    """Write or check both files."""
+    """Write or check the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     is_check = parser.parse_args().check
     from fastndcg.metrics.families import records_of
 
-    names = sorted(record.name for record in records_of("evaluate"))
-    package = ROOT / "fastndcg" / "__init__.py"
-    stub = package.with_suffix(".pyi")
-    texts = {package: with_metrics(package.read_text(encoding="utf-8"), names)}
-    texts[package.with_name("choices.py")] = make_choices()
+    stub = ROOT / "fastndcg" / "__init__.pyi"
+    metrics = "".join(f"{name}: Metric\n" for name in sorted(record.name for record in records_of("evaluate")))
+    texts = {stub: METRICS.sub(metrics, stub.read_text(encoding="utf-8"))}
+    texts[stub.with_name("choices.py")] = make_choices()
     texts[ROOT / "docs" / "reference" / "drop_ins.md"] = make_drop_in_page()
-    texts[stub] = make_stub(read_public_names(texts[package]), names)
     is_current = True
     for path, text in texts.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -58,13 +52,6 @@ def main() -> int:
             else:
                 path.write_text(text, encoding="utf-8")
     return int(is_check and not is_current)
-
-
-def with_metrics(package: str, metrics: Sequence[str]) -> str:
-    """Return the source of fastndcg/__init__.py with the names of metrics filled in."""
-    names = "".join(f'"{name}", ' for name in metrics).rstrip()
-    lines = textwrap.wrap(names, width=116, break_long_words=False, break_on_hyphens=False)
-    return METRICS.sub("".join(f"    {line}\n" for line in lines), package)
 
 
 def make_drop_in_page() -> str:
@@ -145,28 +132,6 @@ def make_choices() -> str:
         body = text if is_short else "\n" + "".join(f"    {line}\n" for line in wrapped)
         lines.append(f"{name}: TypeAlias = Literal[{body}]{'' if is_short else '  # fmt: skip'}")
     return "\n".join(lines) + "\n"
-
-
-def read_public_names(package: str) -> dict[str, list[str]]:
-    """Return the public names of each module, the metrics left out, from the source of fastndcg/__init__.py."""
-    for node in ast.parse(package).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_PUBLIC":
-            public_names = ast.literal_eval(ast.unparse(node.value).replace("*_METRICS", ""))
-            return dict(public_names)
-    raise SystemExit("fastndcg/__init__.py must define _PUBLIC, a dict from modules to lists of names.")
-
-
-def make_stub(public_names: Mapping[str, Sequence[str]], metrics: Sequence[str]) -> str:
-    """Return the text of fastndcg/__init__.pyi."""
-    lines = ['"""Public names for type checkers. Generated: python scripts/make_stub.py."""', ""]
-    submodules = []
-    for module, names in sorted(public_names.items()):
-        if names == [module]:
-            submodules.append(module)
-            continue
-        lines += [f"from fastndcg.{module} import {name} as {name}" for name in sorted(names)]
-    lines += ["", *(f"from . import {module} as {module}" for module in submodules), "", "__version__: str"]
-    return "\n".join([*lines, *(f"{metric}: Metric" for metric in metrics)]) + "\n"
 
 
 if __name__ == "__main__":
