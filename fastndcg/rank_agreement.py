@@ -95,8 +95,6 @@ class Agreement(Results):
     """
     The agreement of two rankings of each query: `Results` with a line on ties.
 
-    Any number of threads may use one at once.
-
     `agreement` makes it. `n_tied` is the number of queries in which either ranking has equal scores.
 
     Parameters

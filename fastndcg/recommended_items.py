@@ -112,8 +112,6 @@ class BeyondAccuracy(Results):
     """
     Results with one row a user.
 
-    Any number of threads may use one at once.
-
     See `Results` for the methods.
 
     Some metrics, such as coverage, have one value for all users together. Their column of `values` is NaN. Their mean

@@ -97,8 +97,6 @@ class SpanResults(Results):
     """
     How much of the gold text retrieved chunks cover: `Results` with one row a query of the gold.
 
-    Any number of threads may use one at once.
-
     `evaluate_spans` makes it.
 
     Parameters

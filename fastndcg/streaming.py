@@ -300,7 +300,7 @@ class Summary(MeanTable):
     """
     Means of metrics and their intervals, without the values of single queries.
 
-    Any number of threads may use one at once. It prints and exports one row a metric. The convention and the counts
+    It prints and exports one row a metric. The convention and the counts
     `n_tied`, `n_missing_in_run` and `n_missing_in_qrels` are attributes as those of `Results`.
 
     Parameters

@@ -193,8 +193,6 @@ class Explanation(Exportable):
     """
     The derivation of a metric's value for one query.
 
-    Any number of threads may use one at once.
-
     `explain` makes it. Parameters are attributes, too. Frames and CSV have the documents of `ranking`, JSON has
     everything, Markdown and LaTeX have the first printed table.
 

@@ -84,8 +84,6 @@ class FusionConvention(NamedChoices):
     """
     A named set of choices that give a fused score its meaning. ``fastndcg fuse --list`` describes the fields.
 
-    Any number of threads may use one at once.
-
     Parameters
     ----------
     name : str

@@ -167,8 +167,6 @@ class FusedRun(Run):
     """
     A run that `fuse` has made, with its method and its counts.
 
-    Any number of threads may use one at once.
-
     Parameters
     ----------
     query_ids, document_ids, values, source

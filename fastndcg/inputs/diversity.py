@@ -36,8 +36,6 @@ class DiversityQrels(Qrels):
     """
     Judgments by subtopic: for each judged document of each query the label that it has for each subtopic.
 
-    Any number of threads may use one at once.
-
     Parameters
     ----------
     query_ids, subtopic_ids, document_ids : sequences of str or int

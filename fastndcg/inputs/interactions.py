@@ -45,8 +45,6 @@ class Recommendations(Picklable):
     """
     Recommended items with options.
 
-    Any number of threads may use one at once.
-
     Parameters
     ----------
     items : (n_users, k) int array, or ragged column
@@ -162,8 +160,6 @@ MAX_MARKED_ROW = 256  # items: longer rows are looked up by a hash index
 class Interactions(ReadOnly):
     """
     The items that each user likes, as whole numbers from 0, with labels.
-
-    Any number of threads may use one at once.
 
     Parameters
     ----------

@@ -527,8 +527,6 @@ class Qrels(Table):
     """
     Judgments: the label of each judged document of each query. Qrels compare equal by identity only.
 
-    Any number of threads may use one at once.
-
     Parameters
     ----------
     query_ids, document_ids : sequences of str or int
@@ -620,8 +618,6 @@ class Qrels(Table):
 class Run(Table):
     """
     The score of each document that a system retrieved for each query. Runs compare equal by identity only.
-
-    Any number of threads may use one at once.
 
     Parameters
     ----------

@@ -118,8 +118,6 @@ class Metric:
     """
     A metric with its parameters and cutoff. Metrics are hashable, equal by value, and their texts parse back.
 
-    Any number of threads may use one at once.
-
     Parameters
     ----------
     name : str

@@ -72,8 +72,6 @@ class Convention(NamedChoices):
     """
     All choices that give a metric's number its meaning.
 
-    Any number of threads may use one at once.
-
     `print` shows each field, and marks differences from the default.
 
     Parameters

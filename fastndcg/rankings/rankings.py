@@ -160,8 +160,6 @@ class Rankings(ReadOnly):
     """
     Labels and scores of the documents of many queries, one query after the other.
 
-    Any number of threads may use one at once.
-
     Invariants: ``offsets[0] == 0``, offsets never decrease, ``offsets[-1] == len(labels) == len(scores)``. Query q
     owns documents ``offsets[q]`` up to ``offsets[q + 1]``. Labels, scores and tie keys are
     read-only views of the user's arrays if dtype and layout allow it. Offsets and masks are copies.

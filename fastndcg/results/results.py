@@ -150,8 +150,6 @@ class Results(MeanTable):
     """
     The values of metrics for every query.
 
-    Any number of threads may use one at once.
-
     `evaluate` makes them. Parameters are attributes, too. Results are equal only to themselves: compare `values`,
     `metrics` and `query_ids`.
 
@@ -626,8 +624,6 @@ def check_pairs(rows: Any, competitors: Any, metrics: tuple[Metric, ...], conven
 class PairResults(Results):
     """
     Results whose rows are pairs of a query and a relevant document: `evaluate_pairs` makes them.
-
-    Any number of threads may use one at once.
 
     `query_ids` repeat. In intervals and comparisons the pairs of a query are a cluster, unless `clusters` says
     otherwise. See `Results` for the methods.

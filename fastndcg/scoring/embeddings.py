@@ -34,8 +34,6 @@ class TopItems(Recommendations):
     """
     The best items of each user in rank order, with their scores. `Embeddings.top` returns them.
 
-    Any number of threads may use one at once.
-
     They are predictions for `evaluate` and recommendations for `beyond_accuracy`. `to_run` makes a run of them.
 
     Parameters
@@ -220,8 +218,6 @@ def read_ids(ids: Any, name: str, n: int) -> IdColumn | None:
 class Embeddings(ScoringModel):
     """
     Vectors of users and items, or of queries and documents, whose similarity is the score.
-
-    Any number of threads may use one at once.
 
     They are predictions for `evaluate`, `Evaluator`, `compare` and `explain`. All items are ranked, by counting.
 

@@ -81,7 +81,7 @@ class Comparison(Picklable, Printable):
     """
     The comparison of systems with a baseline, query by query. `compare` returns it.
 
-    Any number of threads may use one at once. The parameters `results`, `baseline`, `design`, `settings`, `curves` and
+    The parameters `results`, `baseline`, `design`, `settings`, `curves` and
     `inputs` are attributes, too. A pickle leaves `inputs` out.
 
     A comparison is equal only to itself. Compare the `rows` of two comparisons. Frames have every field of `rows`, CSV

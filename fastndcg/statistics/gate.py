@@ -104,7 +104,7 @@ class Gate(Picklable, Table[GateRow]):
     """
     The verdict on a candidate. `gate` returns it.
 
-    Any number of threads may use one at once. Parameters are attributes, too.
+    Parameters are attributes, too.
 
     Parameters
     ----------

@@ -96,8 +96,6 @@ class Leaderboard(Picklable, Table[BoardRow]):
     """
     Systems in the order of their means, with rank sets and tiers. `leaderboard` returns it.
 
-    Any number of threads may use one at once.
-
     Parameters
     ----------
     rows : tuple of BoardRow

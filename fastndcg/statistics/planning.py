@@ -35,8 +35,6 @@ class Plan(NamedTuple):
     """
     The number of queries with which a paired test detects a difference. `plan` returns it.
 
-    Any number of threads may use one at once.
-
     Parameters
     ----------
     difference : float
@@ -207,8 +205,6 @@ def _find_std(source: Any, metric: Any, system: str | None) -> tuple[float, str]
 class Audit(Printable):
     """
     What published means of values that are 0 or 1 can show. `audit` returns it.
-
-    Any number of threads may use one at once.
 
     Parameters
     ----------

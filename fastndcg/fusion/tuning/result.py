@@ -42,8 +42,6 @@ class FusionCurve(Picklable):
     """
     The mean of a metric over all queries for all weights of a run, the other weights sharing the rest.
 
-    Any number of threads may use one at once.
-
     The mean is a step function: between two entries of `weights` it stays the same. These queries have tuned the
     weight, so the highest mean is too optimistic. `TunedFusion.held_out` has values of queries that did not.
 
@@ -252,8 +250,6 @@ class Origin(NamedTuple):
 class TunedFusion(Picklable, Printable):
     """
     A fusion whose method, parameters and weights were tuned on judged queries. `tune_fusion` returns it.
-
-    Any number of threads may use one at once.
 
     It prints as the table of `table`. Frames, CSV and JSON have the rows of that table.
 

@@ -33,8 +33,6 @@ class Parameter:
     """
     A parameter of a metric.
 
-    Any number of threads may use one at once.
-
     Parameters
     ----------
     name : str
