@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 TABLE_FORMATS = ("table", "markdown", "latex", "json", "csv")
 READING = {"how files are read": "columns, qrels-format, run-format"}
@@ -53,8 +53,6 @@ class Command(NamedTuple):
         The arguments that are files to read.
     package : (str, str) or None
         What needs packages that may be absent, and the name of their extra.
-    defaults : dict
-        Other defaults than those of the options.
     """
 
     run: str
@@ -68,7 +66,6 @@ class Command(NamedTuple):
     formats: tuple[str, ...] = TABLE_FORMATS
     inputs: str = "qrels runs"
     package: tuple[str, str] | None = None
-    defaults: dict[str, Any] = {}  # noqa: RUF012
 
     @property
     def draws(self) -> bool:
@@ -212,7 +209,7 @@ exit codes: 0 pass, 1 fail, 3 undecided, 4 not comparable, 2 wrong use
         {
             "": "qrels, run",
             "what is decided": "baseline (gate), metrics (gate), margin (gate), fail-under, fail-by, level, "
-            "sequential, convention",
+            "sequential, convention (gate)",
             **READING,
             **CHUNKS,
             **OUTPUT,
@@ -221,7 +218,6 @@ exit codes: 0 pass, 1 fail, 3 undecided, 4 not comparable, 2 wrong use
         {"clusters, strata and weights": "clusters, strata, weights", **EMBEDDINGS, **THREADS},
         ("text", "markdown", "json", "junit", "github"),
         inputs="qrels runs baseline clusters strata weights", package=("a gate", "statistics"),
-        defaults={"convention": None},
     ),
     "plan": Command(
         "gate:run_plan", "(--difference X | -n N) (--std X | --from FILE)", "compute how many queries you need",

@@ -88,6 +88,12 @@ def _metric(text: str) -> Option:
     return _option("-m --metric --metrics", "METRIC", text, "metrics", default="ndcg@10")
 
 
+def _convention(usual: str, **settings: Any) -> Option:
+    text = "rules for ties, gains and missing queries, such as 'trec_eval', 'sklearn' or "
+    text += f"'trec_eval(missing_in_run=zero)'; `fastndcg conventions` lists them (default: {usual})"
+    return _option("--convention", "NAME", text, "conventions", **settings)
+
+
 def _columns(example: str, end: str = "") -> Option:
     return _option(
         "--columns", "ROLE=NAME,…",
@@ -131,9 +137,8 @@ OPTIONS = {
     "metric (tuned)": _metric("the metric to improve"),
     "metric (ranked)": _metric("the metric"),
     "metric (plan)": _option("-m --metric --metrics", "METRIC", "a metric of the files (default: the first)"),
-    "convention": _option("--convention", "NAME", "rules for ties, gains and missing queries, such as 'trec_eval', "
-        "'sklearn' or 'trec_eval(missing_in_run=zero)'; `fastndcg conventions` lists them (default: default)",
-        "conventions", default="default"),
+    "convention": _convention("default", default="default"),
+    "convention (gate)": _convention("that of a saved baseline, else default"),
     "against": _option("--against", "NAME", "a second convention to compare with, such as 'sklearn'"),
     "interval (means)": _flag("--interval", "print the 95 %% confidence interval of each mean in a table"),
     "rows": _choice("--rows", choices.ResultRows, "what has a row: each pair, or each query, with the mean over its "

@@ -126,7 +126,7 @@ def _add_command(commands: Any, name: str, command: Command, is_whole: bool) -> 
         epilog=f"examples:\n{command.examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,  # which keeps line breaks
     )
-    parser.set_defaults(parser=parser, **command.defaults)
+    parser.set_defaults(parser=parser)
     if command.experts:
         text = f"show all options, also those for {command.experts}"
         parser.add_argument("--help-all", action="help", help=text)

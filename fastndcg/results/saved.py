@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -26,6 +27,8 @@ from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 
 FORMAT = "fastndcg results 1"
+FORMAT_KEY = re.compile(rb'"format"\s*:\s*"fastndcg results ')
+BLANKS = b"\xef\xbb\xbf \t\r\n"  # before JSON: white space, and the mark of UTF-8
 CHECKSUM = "checksum"
 BLOCK = 1 << 20  # bytes of a file that are read at once
 
@@ -81,12 +84,13 @@ def read_saved(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def is_saved_result(path: Any) -> bool:
-    """Return True for the path of a file that begins like one of `Results.to_json`."""
+    """Return True for the path of a JSON file that names the format of `Results.to_json`, in any order of its keys."""
     if not isinstance(path, str | os.PathLike):
         return False
     try:
         with open(path, "rb") as file:
-            return FORMAT.rpartition(" ")[0].encode() in file.read(100)
+            head = file.read(BLOCK)
+            return head.lstrip(BLANKS)[:1] == b"{" and FORMAT_KEY.search(head + file.read()) is not None
     except OSError:
         return False
 

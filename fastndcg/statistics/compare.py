@@ -36,7 +36,7 @@ from fastndcg.runtime.progress import track, use_progress
 from fastndcg.statistics.alignment import AlignedValues, align
 from fastndcg.statistics.comparison import ComparedInputs, Comparison
 from fastndcg.statistics.curves import at_all_cutoffs, compute_points, find_curve_metrics
-from fastndcg.statistics.moments import find_bounds
+from fastndcg.statistics.moments import find_bounds, refuse_wide_margin
 from fastndcg.statistics.sampling_design import Design, read_design
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import check_test_fits_design, check_test_fits_values
@@ -145,8 +145,8 @@ def compare(
         The power for the smallest detectable difference, between 0 and 1. That is of a paired t test in the direction
         of `alternative`, at the level that the correction leaves for one test.
     margin : float, optional
-        The largest difference that does not matter, for a test of equivalence beside that of a difference: two
-        one-sided t tests (D. J. Schuirmann 1987). p below 1 − level: the systems are equivalent.
+        The largest difference that does not matter, below the metric's range, for a test of equivalence beside that of
+        a difference: two one-sided t tests (D. J. Schuirmann 1987). p below 1 − level: the systems are equivalent.
     replicates : int
         The number of replicates of bootstrap and randomisation, 1 or more. No p-value of theirs is below
         1 / (replicates + 1): a note says if this makes three stars impossible.
@@ -239,6 +239,8 @@ def compare(
         in_curves = _take_metrics(every, selection.in_curves)
         conventions = [result.convention for result in results.values()]
         bounds = [find_bounds(metric, *conventions) for metric in in_curves.metrics]
+        for metric in aligned.metrics:
+            refuse_wide_margin(margin or 0.0, metric, conventions)
         points = compute_points(list(named_systems), in_curves.columns, in_curves.metrics, bounds, design, level)
         if len(selection.every) > len(selection.compared):
             aligned, results = _drop_curve_values(aligned, results, named_systems)

@@ -26,7 +26,7 @@ from fastndcg.statistics.alignment import align, check_aggregates_are_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.intervals import compute_exact_upper_bound, compute_sequential_bounds, summarize_moments
-from fastndcg.statistics.moments import Moments, find_bounds
+from fastndcg.statistics.moments import Moments, find_bounds, refuse_wide_margin
 from fastndcg.statistics.sampling_design import read_design
 from fastndcg.statistics.settings import FLOORS_BY, PART_INTERVALS, VERDICTS, Settings, check_choice
 from fastndcg.statistics.significance import count_needed_queries, find_smallest_p_value
@@ -334,8 +334,8 @@ def gate(
     metrics : str, Metric, or iterable of them, optional
         See `evaluate`. By default those of the baseline, if it is results.
     margin : float, str, or {metric: float or str}
-        The drop of the mean that is allowed, 0 or more, or such as "2%" of the baseline's mean. One for all metrics, or
-        one each: 0 for those that a dict lacks.
+        The drop of the mean that is allowed, from 0 to below the metric's range, or such as "2%" of the baseline's
+        mean. One for all metrics, or one each: 0 for those that a dict lacks.
     floors : {metric: float}, optional
         The lowest means that are allowed, whatever the baseline has.
     floor_by : {'value', 'limit'}
@@ -392,6 +392,11 @@ def gate(
     base, new = results
     parsed = base.metrics if metrics is None else parse_metrics(metrics)
     margins = {metric: _find_margin(margin, metric, parsed) for metric in parsed}
+    for metric, (value, is_share) in margins.items():
+        if not is_share:
+            refuse_wide_margin(
+                value, metric, (base.convention, new.convention), f", or '{value:g}%' of the baseline's mean"
+            )
     limits = _read_floors(floors, parsed)
     problems += _find_problems(base, new, parsed)
     if problems:
@@ -655,10 +660,10 @@ def _find_margin(margin: Any, metric: Metric, metrics: Sequence[Metric]) -> tupl
         value = float(text.removesuffix("%")) / (100 if is_share else 1) if isinstance(text, str) else float(text)
     except (TypeError, ValueError):
         value = math.nan
-    if isinstance(margin, bool) or not 0 <= value < math.inf:
+    if isinstance(margin, bool) or not 0 <= value < (1 if is_share else math.inf):
         raise InvalidInputError(
-            f"`margin` must be a number from 0, or a share such as '2%', got {shorten(margin)}. Pass the drop that is "
-            "allowed."
+            f"`margin` must be a number from 0, or a share below 100 % such as '2%', got {shorten(margin)}. Pass the "
+            "drop that is allowed."
         )
     return value, is_share
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
@@ -32,6 +33,16 @@ def find_bounds(metric: Metric, *conventions: Convention) -> Bounds:
     if any(convention.negative_labels == "keep" for convention in conventions):
         return None
     return RANGES.get(metric.record.range)
+
+
+def refuse_wide_margin(margin: float, metric: Metric, conventions: Sequence[Convention], share: str = "") -> None:
+    """Raise an error for a margin that no difference of the metric exceeds. `share` is a remedy."""
+    bounds = find_bounds(metric, *conventions)
+    if bounds is not None and margin >= bounds[1] - bounds[0]:
+        raise InvalidInputError(
+            f"`margin` must be below {bounds[1] - bounds[0]:g}, the range of {metric}, got {margin:g}. Pass "
+            f"{margin / 100:g}{share}."
+        )
 
 
 class Moments(NamedTuple):

@@ -45,7 +45,7 @@ def test_exit_codes(files, capsys):
 
 
 def test_saved_baseline(files, capsys):
-    """A saved baseline has its metrics; judgments that changed since are seen."""
+    """A saved baseline has its metrics and its convention; judgments that changed since are seen."""
     assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "rr", "--save-baseline", "base.json"]) == 0
     assert fn.load_result("base.json").mean() == {"RR": 1.0}
     assert cli.main(["gate", "qrels.txt", "many.run", "--baseline", "base.json", "--format", "json"]) == 1
@@ -56,6 +56,10 @@ def test_saved_baseline(files, capsys):
         qrels.write("q00 0 bad 1\n")
     assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "base.json"]) == 4
     assert "the truth has changed" in capsys.readouterr().out
+    baseline = ["--save-baseline", "sklearn.json", "--convention", "sklearn"]
+    assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "ndcg", *baseline]) == 0
+    assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "sklearn.json"]) == 0
+    assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "sklearn.json", "--convention", "default"]) == 4
 
 
 @pytest.mark.parametrize(

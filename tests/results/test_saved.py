@@ -10,7 +10,7 @@ from strategies import examples
 
 import fastndcg as fn
 from fastndcg.results.results import Results
-from fastndcg.results.saved import compute_digest
+from fastndcg.results.saved import compute_digest, is_saved_result
 
 FLOATS = st.floats(-1e100, 1e100) | st.just(np.nan)
 QRELS = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}}
@@ -50,8 +50,12 @@ def test_every_value_comes_back(tmp_path_factory, data):
 def test_export_is_the_same_file(tmp_path):
     result = fn.evaluate(QRELS, RUN, "ndcg@10, rr, gm(map)", convention="trec_eval")
     path = tmp_path / "results.json"
-    for text in (result.to_json(), json.dumps(json.loads(result.to_json()))):
+    fields = json.loads(result.to_json())
+    for text in (result.to_json(), json.dumps(fields), "\n" + json.dumps(fields, sort_keys=True), json.dumps(RUN)):
         path.write_text(text)
+        assert is_saved_result(path) == (text != json.dumps(RUN))
+        if not is_saved_result(path):
+            continue
         again = fn.load_result(path)
         assert again.mean() == result.mean()
         assert again.notes == result.notes

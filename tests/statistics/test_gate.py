@@ -129,11 +129,31 @@ def test_margins():
     base, new = results_of([[0.5, 0.8]] * 50), results_of([[0.49, 0.7]] * 50)
     rows = fn.gate(None, base, new, margin={"ndcg@10": "4%", "map": 0.05}, interval="t").rows
     assert [row.margin for row in rows] == pytest.approx([0.02, 0.05])
-    for margin in (-0.1, "x%", "nan", math.inf, True, [0.1]):
+    for margin in (-0.1, "x%", "nan", math.inf, True, [0.1], "100%"):
         with pytest.raises(fn.InvalidInputError, match="`margin` must be a number from 0"):
             fn.gate(None, base, new, margin=margin)
     with pytest.raises(fn.InvalidInputError, match="`margin` must be of compared metrics, but has RR"):
         fn.gate(None, base, new, margin={"rr": 0.1})
+
+
+@pytest.mark.parametrize(("metric", "width"), [("ndcg@10", 1), ("tau_b", 2), ("dcg@10", None)])
+@pytest.mark.parametrize("margin", ["1", "1.999", "2"])
+def test_margin_as_wide_as_the_range_is_refused(metric, width, margin):
+    """No difference is that large, so that nothing could fail. Where the range is unknown nothing can be said."""
+    both = [results_of([[value]] * 9, metrics=(fn.Metric.parse(metric),)) for value in (0.5, 0.4)]
+    systems = dict(zip(("old", "new"), both, strict=True))
+    calls = {
+        f", or '{margin}%' of the baseline's mean": lambda: fn.gate(None, *both, margin=margin),
+        "": lambda: fn.compare(systems, margin=float(margin)),
+    }
+    for share, call in calls.items():
+        if width is None or float(margin) < width:
+            call()
+            continue
+        with pytest.raises(fn.InvalidInputError) as error:
+            call()
+        assert f"`margin` must be below {width}, the range of {both[0].metrics[0]}, got {margin}" in str(error.value)
+        assert str(error.value).endswith(f"Pass {float(margin) / 100:g}{share}.")
 
 
 def test_floors():
