@@ -286,23 +286,30 @@ DISCOUNT_FORMULAS: dict[Value, Callable[[Array], Array]] = {
     "1/r": lambda ranks: 1.0 / ranks,
     "none": np.ones_like,
 }
-_cache: dict[Value, Discounts] = {}
+MAX_KEPT_RANKS = 1 << 18  # of all kept discounts together, 6 MB; the latest stay, so that a call can be repeated
+_kept: dict[Value, Discounts] = {}
 
 
 def make_discounts(discount: Value, n_ranks: int) -> Discounts:
     """
     Return the discounts of ranks 1 to `n_ranks`, and of some ranks more.
 
-    `discount` is a formula, a table that continues with 0, or the p of RBP. Discounts that an earlier call computed for
-    more ranks are cut: some kernels take time for each rank of the discounts.
+    Discounts that an earlier call computed for more ranks are cut: some kernels take time for each of them.
     """
     n_ranks = max(MIN_RANKS, 1 << (int(n_ranks) - 1).bit_length())  # a power of two stays as it is
-    cached = _cache.get(discount)
+    cached = _kept.get(discount)
     if cached is not None and len(cached.values) > n_ranks:
         size = n_ranks + 1
         if len(cached.values) == size:
             return cached
         return Discounts(cached.values[:size], cached.sums[:size], cached.rests[:size], cached.highest)
+    discounts = compute_discounts(discount, n_ranks)
+    _keep(discount, discounts)
+    return discounts
+
+
+def compute_discounts(discount: Value, n_ranks: int) -> Discounts:
+    """Return the discounts of ranks 1 to `n_ranks`: by a formula, a table that continues with 0, or the p of RBP."""
     values = np.zeros(n_ranks + 1)
     if isinstance(discount, tuple):
         size = min(len(discount), n_ranks)
@@ -315,9 +322,20 @@ def make_discounts(discount: Value, n_ranks: int) -> Discounts:
         sums, rests = (-part[::-1] for part in add_up(np.append(0.0, values[:0:-1])))
     else:
         sums, rests = add_up(values)
-    discounts = Discounts(values, sums, rests, float(values[1]))
-    _cache[discount] = discounts
-    return discounts
+    return Discounts(values, sums, rests, float(values[1]))
+
+
+def _keep(discount: Value, discounts: Discounts) -> None:
+    """Keep discounts for later calls, and drop the oldest ones beyond `MAX_KEPT_RANKS`."""
+    _kept.pop(discount, None)
+    _kept[discount] = discounts
+    kept = list(_kept.items())  # a copy: other threads may add to it
+    n_ranks = sum(len(one.values) for _, one in kept)
+    for oldest, one in kept[:-1]:
+        if n_ranks <= MAX_KEPT_RANKS:
+            break
+        _kept.pop(oldest, None)
+        n_ranks -= len(one.values)
 
 
 def add_up(values: Array) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.engine.apply import keeps_rankings
-from fastndcg.engine.chunk import ChunkPlan, Discounts, make_discounts
+from fastndcg.engine.chunk import ChunkPlan, Discounts, compute_discounts
 from fastndcg.engine.kernel_inputs.registry import Kernel, MetricTask
 from fastndcg.kernels.lookup import find_call, find_kernel
 from fastndcg.kernels.shared import MAX_RANK
@@ -65,7 +65,7 @@ def describe_kernel(place: str) -> KernelCall:
     return KernelCall(place, kernel, code.co_varnames[: code.co_argcount - 1])
 
 
-MIN_DISCOUNT_RANKS = 1023  # with the next one, as many as `make_discounts` computes at the least
+MIN_DISCOUNT_RANKS = 1023  # with the next one, as many as `make_discounts` returns at the least
 MAX_RECENT = 256  # plans that are found without a hash
 LOWEST_RELEVANT = {
     "at least 1": 1.0,
@@ -90,7 +90,7 @@ class Plan(ChunkPlan):
     subtopic_metric : Metric, optional
         The first metric that needs judgments by subtopic.
     discounts : Discounts
-        The convention's, for the ranks that every evaluation needs.
+        The convention's, for the first `MIN_DISCOUNT_RANKS`. Plans are kept, so they have no part of larger arrays.
     has_undefined_policy : bool
         True if the convention replaces or refuses NaN.
     is_thin : bool
@@ -156,11 +156,12 @@ def _make_plan(
         gains=find_gains(metrics, convention),
         views=frozenset(view for task in tasks for view in task.views),
         subtopic_metric=subtopic_metric,
-        discounts=make_discounts(convention.discount, max(min(depth, MIN_DISCOUNT_RANKS) + 1, n_ranks)),
+        discounts=compute_discounts(convention.discount, MIN_DISCOUNT_RANKS + 1),
         has_undefined_policy=has_undefined_policy,
         is_thin=(
             subtopic_metric is None
             and not has_undefined_policy
+            and n_ranks <= MIN_DISCOUNT_RANKS
             and convention.ties != "mean_rank"
             and keeps_rankings(convention)
         ),

@@ -82,6 +82,7 @@ CHUNK_DOCUMENTS = 1 << 18  # smaller chunks pay for calls from Python, larger on
 GROWTH_SAMPLE = 4096  # labels that tell how sparse they are
 MAX_GROWTH = 8
 MAX_REUSED_SIZE = 1 << 15  # labels and queries of calls that share their buffers, some 1 MB; larger arrays cost little
+MAX_SPARE_ARRAYS = 128  # of a call that leaves its buffers to the next one, at most some 30 MB
 MIN_HITS_BETWEEN_CHECKS = 1 << 20  # an error in another thread ends the work between two metrics of so many hits
 # Buffers of small calls that have ended; a call takes one out while it works. On a loaded machine, one query of 100
 # documents took 46 µs: 16 µs more without spare buffers, 14 µs more without ready arrays (inputs/arrays.py), and 6 µs
@@ -204,7 +205,7 @@ def run(
         if cache is not None:
             cache.idle.append(own_scratch)
         elif scratch is None and is_small:
-            _spare_buffers.append(own_scratch)
+            return_scratch(own_scratch)
     return EvaluationOutput(values.T, n_tied)
 
 
@@ -225,7 +226,7 @@ def evaluate_few(rankings: Rankings, plan: Plan) -> Array | None:
         labels = ChunkLabels(context, scratch, 0, n_queries)
         compute_values(plan, Chunk(context, labels, scratch), values, is_large=False)
     finally:
-        _spare_buffers.append(scratch)
+        return_scratch(scratch)
     return values
 
 
@@ -271,6 +272,12 @@ def borrow_scratch(is_small: bool, cache: EvaluatorCache | None) -> Scratch:
         return Scratch()
 
 
+def return_scratch(scratch: Scratch) -> None:
+    """Keep the buffers of a small call for the next one, unless they are too many: a sweep of p has some for each p."""
+    if scratch.n_arrays <= MAX_SPARE_ARRAYS:
+        _spare_buffers.append(scratch)
+
+
 def prepare(rankings: Rankings, plan: Plan, threads: int, chunk_documents: int, given: Rankings) -> Prepared:
     """
     Return the chunks of rankings and the discounts for their ranks.
@@ -280,7 +287,7 @@ def prepare(rankings: Rankings, plan: Plan, threads: int, chunk_documents: int, 
     if plan.subtopic_metric is not None and rankings.patterns is None:
         refuse_plain(plan.subtopic_metric)
     discounts = plan.discounts
-    if plan.depth > MIN_DISCOUNT_RANKS:
+    if max(plan.depth, plan.n_ideal_ranks) > MIN_DISCOUNT_RANKS:
         n_ranks = min(plan.depth, given.longest()) + 1  # one more: the sum down to the last rank is read there
         discounts = make_discounts(plan.convention.discount, max(n_ranks, plan.n_ideal_ranks))
     n_queries = rankings.n_queries

@@ -141,6 +141,11 @@ class Scratch:
         self._views: dict[str, Scratch] = {}
         self.recordings: dict[Hashable, Any] = {}  # of an Evaluator's chunks: see chunk.py
 
+    @property
+    def n_arrays(self) -> int:
+        """The number of arrays, those of views included."""
+        return len(self._arrays) + sum(view.n_arrays for view in self._views.values())
+
     def take(self, key: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
         """Return an uninitialised array, which is valid until the same key is taken again."""
         array = self._arrays.get(key)
