@@ -222,4 +222,4 @@ def test_discounts_of_metrics_and_conventions_in_turns_do_not_grow(monkeypatch):
     asked = ["dcg(discount=1/r)", "dcg(discount=log2)"]
     for discount in ("log2", "1/r") * 30:
         fn.evaluate([[1, 0]], [[2, 1]], asked, convention=fn.conventions["default"].replace(discount=discount))
-    assert max(len(cached.values) for cached in chunk._cache.values()) < 1 << 20
+    assert max(len(cached.values) for cached in chunk._kept.values()) < 1 << 20
