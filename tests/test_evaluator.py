@@ -218,7 +218,7 @@ def test_small_calls_take_turns_with_their_memory():
 
 @pytest.mark.skipif(IS_JIT_OFF, reason="kernels are functions of Python then")
 def test_discounts_of_metrics_and_conventions_in_turns_do_not_grow(monkeypatch):
-    monkeypatch.setattr(chunk, "_cache", {})  # other tests may have requested more
+    monkeypatch.setattr(chunk, "_kept", {})  # other tests may have requested more
     asked = ["dcg(discount=1/r)", "dcg(discount=log2)"]
     for discount in ("log2", "1/r") * 30:
         fn.evaluate([[1, 0]], [[2, 1]], asked, convention=fn.conventions["default"].replace(discount=discount))
