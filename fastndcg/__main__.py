@@ -1,8 +1,12 @@
-"""``python -m fastndcg`` is the command ``fastndcg``."""
+"""The command ``fastndcg``, which ``python -m fastndcg`` is, too."""
 
 import sys
 
-from fastndcg.cli import main
+try:
+    from fastndcg.cli import main
+except KeyboardInterrupt:  # before `main` can end it
+    sys.stderr.write("fastndcg: interrupted\n")
+    sys.exit(130)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -17,6 +17,7 @@ import os
 import re
 import runpy
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,6 +49,8 @@ exit codes:
   {WRONG_USE:<3}  wrong use, wrong input or a missing package; one line on standard error says what to change
   {INTERRUPTED:<3}  interrupted by Ctrl-C
   `fastndcg gate` has others for its verdicts, and a mean below --fail-under gives 1
+
+FASTNDCG_DEBUG=1 prints the traceback of an error before its line.
 """
 
 
@@ -63,8 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit code: 0 for success, 2 for wrong use or wrong input, 130 for Ctrl-C. `gate` has others for verdicts,
-        and a mean below ``--fail-under`` gives 1.
+        The exit code: 0 for success, 2 for an error of any kind, 130 for Ctrl-C. `gate` has others for verdicts, and a
+        mean below ``--fail-under`` gives 1.
 
     Examples
     --------
@@ -89,10 +92,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         module, function = COMMANDS[arguments.command].run.split(":")
         return getattr(load(f"{__name__}.{module}"), function)(arguments) or SUCCESS
     except SystemExit as exit_request:  # argparse exits after --help, --version and errors
-        return int(exit_request.code or 0)
+        return WRONG_USE if exit_request.code else SUCCESS
     except KeyboardInterrupt:
+        output.print_line("fastndcg: interrupted")
         return INTERRUPTED
-    except (FastndcgError, OSError, MemoryError) as error:
+    except BaseException as error:  # not `Exception`, as a panic of a package in Rust is none
+        if os.environ.get("FASTNDCG_DEBUG", "0") not in ("", "0"):
+            output.print_line(traceback.format_exc())
         output.print_error(_find_mistake(arguments, error) or _error_message(error))
         return WRONG_USE
 
@@ -141,7 +147,14 @@ def _error_message(error: BaseException) -> str:
         return f"{show_name(error.filename)}: {error.strerror}"
     if isinstance(error, MemoryError):
         return str(error) or "not enough memory. Evaluate fewer queries at once, or use fewer threads."
-    return str(error.reword(_say) if isinstance(error, FastndcgError) else error)
+    if isinstance(error, FastndcgError):
+        return str(error.reword(_say))
+    if isinstance(error, OSError):
+        return str(error)
+    return (
+        f"this is a fault in fastndcg, not in your input: {type(error).__name__}: {error}. Report it with the "
+        "traceback that FASTNDCG_DEBUG=1 prints."
+    )
 
 
 def _say(part: Any) -> Any:

@@ -62,7 +62,7 @@ def test_full_standard_output_is_an_error():
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes: run on POSIX")
 def test_interrupt_ends_without_a_traceback(files):
-    """Ctrl-C gives exit code 130 and no traceback."""
+    """Ctrl-C gives exit code 130, and one line in place of a traceback."""
     os.mkfifo("pipe.run")  # reading the pipe blocks, so that the signal comes during the work
     line = [sys.executable, "-m", "fastndcg", "evaluate", "qrels.txt", "pipe.run"]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -71,7 +71,54 @@ def test_interrupt_ends_without_a_traceback(files):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
         os.close(writing_end)
-    assert (process.returncode, out, err) == (130, b"", b"")
+    assert (process.returncode, out, err) == (130, b"", b"fastndcg: interrupted\n")
+
+
+@pytest.mark.parametrize("module", ["fastndcg.cli.commands", "fastndcg.evaluation", "numpy"])
+def test_interrupt_of_an_import_is_one_line(files, module):
+    code = (
+        "import runpy, sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(name, *_):\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted)\n"
+        "sys.argv = ['fastndcg', 'evaluate', 'qrels.txt', 'good.run']\n"
+        "runpy.run_module('fastndcg', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "fastndcg: interrupted\n")
+
+
+class Panic(BaseException):
+    """What packages in Rust raise is no Exception."""
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (fn.InvalidInputError("`x` must be 1. Correct it"), "`x` must be 1. Correct it"),
+        (OSError(28, "No space left on device", "out.txt"), "out.txt: No space left on device"),
+        (OSError("no device"), "no device"),
+        (MemoryError(), "not enough memory. Evaluate fewer queries at once, or use fewer threads."),
+        *((error, f"this is a fault in fastndcg, not in your input: {type(error).__name__}: two lines. Report it with "
+           "the traceback that FASTNDCG_DEBUG=1 prints.")
+          for error in (ValueError("two\nlines"), RecursionError("two lines"), Panic("two lines"))),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_every_error_is_one_line(monkeypatch, run, error, line):
+    """The exit code is 2 for every exception. 1 is that of a gate that fails. FASTNDCG_DEBUG adds the traceback."""
+
+    def fail(_):
+        raise error
+
+    monkeypatch.setattr("fastndcg.cli.lists.run_metrics", fail)
+    assert run("metrics") == (2, "", f"fastndcg: error: {line}\n")
+    monkeypatch.setenv("FASTNDCG_DEBUG", "1")
+    code, out, err = run("metrics")
+    assert (code, out) == (2, "")
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert err.endswith(f"\nfastndcg: error: {line}\n")
 
 
 def open_when_read(pipe, process):
