@@ -34,7 +34,7 @@ class MetricRow(NamedTuple):
     formula: str
     parameters: tuple[str, ...]
     range: str
-    higher_is_better: bool
+    higher_is_better: bool | None
     aliases: tuple[str, ...]
     source: str
 

@@ -51,6 +51,8 @@ TIES = "definitions/test_metrics.py::test_tie_policy_places_the_relevant_documen
 ONE_SIDE = "definitions/test_textbook.py::test_queries_on_one_side_only"
 TUNING = "fusion/test_tune_fusion.py::test_"
 SIGNIFICANCE = "statistics/test_significance.py::test_"
+DIRECTION = "properties/test_direction.py::test_"
+TOLD = f"{DIRECTION}training_tools_are_told_the_direction"
 FAULTS = (
     # a kernel of each family of metrics
     Fault("DCG: the discount of the rank above", "kernels/metrics/gains.py",
@@ -258,6 +260,18 @@ FAULTS = (
           "words[i] = draw(stream, np.uint64(start // PARTS + i))",
           "words[i] = draw(stream, np.uint64(start // PARTS + i + 1))",
           "statistics/test_resampling.py::test_bootstrap_counts_are_those_of_the_seed_replicate_and_query"),
+    Fault("gate: higher values are always better", "statistics/gate.py",
+          "Quantity(*(1, place, 0)[:: metric.sign])", "Quantity(1, place, 0)", f"{DIRECTION}gate_is_mirrored"),
+    Fault("gate: queries with larger values are never worse", "statistics/gate.py",
+          "(columns[1] - columns[0]) * [metric.sign for metric in parsed]", "columns[1] - columns[0]",
+          f"{DIRECTION}gate_is_mirrored"),
+    Fault("gate: a ceiling is a floor", "statistics/gate.py",
+          "if sign * value >= sign * row.floor:", "if value >= row.floor:", f"{DIRECTION}gate_is_mirrored"),
+    Fault("LightGBM: higher values are always better", "integrations/lightgbm.py",
+          "(str(metric), mean, metric.sign > 0)", "(str(metric), mean, True)", f"{TOLD}[_ask_lightgbm]"),
+    Fault("MLflow: as the record of the metric, whatever the aggregate", "integrations/mlflow.py",
+          "greater_is_better=first.sign > 0", "greater_is_better=first.record.higher_is_better",
+          f"{TOLD}[_ask_mlflow]"),
     Fault("a sum loses its low bits", "kernels/statistics.py",
           "out_limbs[limb] += sign * (lower & LOW)", "out_limbs[limb] += sign * 0", "results/test_aggregates.py"),
     # fusion

@@ -15,7 +15,7 @@ from fastndcg.cli.output import write_reports
 from fastndcg.cli.trec_eval import MetricRequest, Report, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.errors import InvalidInputError
 from fastndcg.exports import align_columns
-from fastndcg.metrics.metric import parse_metrics
+from fastndcg.metrics.metric import check_direction, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.imports import check_packages
@@ -36,7 +36,7 @@ class _Task(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check the options, evaluate the runs, write the results, and return 1 if a mean is below its floor."""
+    """Check the options, evaluate the runs, write the results, and return 1 if a mean is worse than its floor."""
     convention = apply_options(arguments.convention, arguments)
     request = MetricRequest.parse(arguments.metrics or [options.DEFAULT_METRICS], convention)
     trec_options = TrecEvalOptions(arguments.relevance_level, arguments.n_documents)
@@ -69,18 +69,21 @@ def _list_intervals(reports: Sequence[Report]) -> Iterator[str]:
 
 
 def _check_floors(reports: Sequence[Report], floors: Mapping[str, float], floor_by: str) -> int:
-    """Return 1 if the mean of a run is below its floor, which standard error says, else 0."""
-    is_below = False
-    for metric, floor in floors.items():
+    """Return 1 if the mean of a run is worse than its floor, which standard error says, else 0."""
+    is_worse = False
+    for text, floor in floors.items():
+        (metric,) = parse_metrics(text)
+        side, end, beyond = ("lower", "low", "below") if metric.sign > 0 else ("upper", "high", "above")
         for report in reports:
             if floor_by == "value":
-                value, what = report.results.mean()[str(parse_metrics(metric)[0])], "the mean"
+                value, what = report.results.mean()[str(metric)], "the mean"
             else:
-                value, what = report.results.confidence_interval(metric, level=0.9).low, "the 95 % lower bound"
-            if not value >= floor:
-                is_below = True
-                output.print_line(f"fastndcg: {report.name}: {what} of {metric} is {value:.4f}, below {floor:g}")
-    return int(is_below)
+                value = getattr(report.results.confidence_interval(metric, level=0.9), end)
+                what = f"the 95 % {side} bound"
+            if not metric.sign * value >= metric.sign * floor:
+                is_worse = True
+                output.print_line(f"fastndcg: {report.name}: {what} of {text} is {value:.4f}, {beyond} {floor:g}")
+    return int(is_worse)
 
 
 def _check_options(arguments: argparse.Namespace, request: MetricRequest, floors: Mapping[str, float]) -> None:
@@ -96,10 +99,11 @@ def _check_options(arguments: argparse.Namespace, request: MetricRequest, floors
     if arguments.interval or (floors and arguments.fail_by != "value"):
         check_packages("a confidence interval", "statistics")
     metrics = {str(line.metric) for line in request.lines(TrecEvalOptions(), 0) if line.metric is not None}
-    for metric in floors:
-        name = str(parse_metrics(metric)[0])
-        if name not in metrics:
-            raise InvalidInputError(f"--fail-under must be of an evaluated metric, but is of {name}. Add it to -m.")
+    for text in floors:
+        (metric,) = parse_metrics(text)
+        if str(metric) not in metrics:
+            raise InvalidInputError(f"--fail-under must be of an evaluated metric, but is of {metric}. Add it to -m.")
+        check_direction([metric], "--fail-under")
     if arguments.save_baseline is not None and len(arguments.runs) != 1:
         raise InvalidInputError(f"--save-baseline is of one run, not {len(arguments.runs)}. Name one run.")
 

@@ -218,16 +218,16 @@ OPTIONS = {
     "seed (compared)": _option("--seed", "N", "the seed of the random numbers (default: 0)", type=int),
     "seed (folds)": _option("--seed", "N", "the seed of the folds (default: 0)", type=int, default=0),
     # decisions
-    "fail-under": _option("--fail-under", "METRIC=X", "fail, with exit code 1, if the mean of METRIC is below X; may "
-        "be repeated", action="append", default=[]),
-    "fail-by": _first("--fail-by", choices.FloorBy, "what must reach X: the mean, or the lower end of its one-sided "
+    "fail-under": _option("--fail-under", "METRIC=X", "fail, with exit code 1, if the mean of METRIC is below X, or "
+        "above it where lower values are better; may be repeated", action="append", default=[]),
+    "fail-by": _first("--fail-by", choices.FloorBy, "what must reach X: the mean, or the worse end of its one-sided "
         "interval"),
     "save-baseline": _option("--save-baseline", "FILE", "also write the values of all queries of one run, for "
         "`fastndcg gate`"),
     "baseline (gate)": _option("--baseline", "FILE", "the run that RUN replaces, or its results (--save-baseline)",
         required=True),
-    "margin (gate)": _option("--margin", "X", "the drop that is allowed: a number, a share of the baseline such as "
-        "2%%, or METRIC=X; may be repeated (default: 0)", action="append", default=[]),
+    "margin (gate)": _option("--margin", "X", "how much worse the mean may be: a number, a share of the baseline "
+        "such as 2%%, or METRIC=X; may be repeated (default: 0)", action="append", default=[]),
     "sequential": _flag("--sequential", "bounds that hold however often queries are added and looked at"),
     "clusters": _option("--clusters", "FILE", "FILE has a query id and a cluster on each line"),
     "strata": _option("--strata", "FILE", "FILE has a query id and a stratum on each line"),

@@ -17,7 +17,7 @@ import numpy as np
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.integrations.boosting import Adapter, DataSet, RoundEvaluator
-from fastndcg.metrics.metric import Metric, parse_single_metric
+from fastndcg.metrics.metric import Metric, check_direction, parse_single_metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 
@@ -54,7 +54,8 @@ def metric(
     Raises
     ------
     InvalidInputError
-        If there are several metrics, or a pool has no groups, or two pools have equal labels in different groups.
+        If there are several metrics, the metric has no direction, a pool has no groups, or two pools have equal labels
+        in different groups.
     InvalidTypeError
         If a pool is of another type.
 
@@ -64,6 +65,7 @@ def metric(
     >>> catboost.CatBoostRanker(eval_metric=metric("ndcg@10", train), has_time=True).fit(train)  # doctest: +SKIP
     """
     parsed = parse_single_metric(metrics, "CatBoost takes a single custom one. Choose it.")
+    check_direction([parsed], "CatBoost")
     pool_list = [pools] if hasattr(pools, "get_group_id_hash") else list(pools)
     evaluator = RoundEvaluator(parsed, convention, threads, weigh_queries)
     return _make_metric(evaluator, read_pools(pool_list, evaluator.names()))
@@ -95,7 +97,7 @@ class EvalMetric(Adapter):
 
     def is_max_optimal(self) -> bool:
         """Return True if larger values are better."""
-        return self._evaluator.metrics[0].record.higher_is_better
+        return self._evaluator.metrics[0].sign > 0
 
     def evaluate(self, approxes: Sequence[Array], target: Array, weight: Array | None) -> tuple[float, float]:
         """Return the mean over the queries of a pool, and 1 as its weight."""

@@ -16,7 +16,7 @@ import numpy as np
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError
 from fastndcg.integrations.boosting import Adapter, DataSet, RoundEvaluator
-from fastndcg.metrics.metric import Metrics
+from fastndcg.metrics.metric import Metrics, check_direction
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 
@@ -50,14 +50,16 @@ def metric(
     Raises
     ------
     InvalidInputError
-        If a metric is unknown, or has no definition under the convention.
+        If a metric is unknown, has no direction, or has no definition under the convention.
 
     Examples
     --------
     >>> metric(["ndcg@10", "P(rel=2)@5"])
     metric('nDCG@10, P(rel=2)@5', convention='default')
     """
-    return Feval(RoundEvaluator(metrics, convention, threads, weigh_queries))
+    evaluator = RoundEvaluator(metrics, convention, threads, weigh_queries)
+    check_direction(evaluator.metrics, "LightGBM")
+    return Feval(evaluator)
 
 
 class Feval(Adapter):
@@ -80,8 +82,7 @@ class Feval(Adapter):
             )
         means = self._evaluator.means(owner, DataSet(labels, np.asarray(groups), weights), scores)
         return [
-            (str(metric), mean, metric.record.higher_is_better)
-            for metric, mean in zip(self._evaluator.metrics, means, strict=True)
+            (str(metric), mean, metric.sign > 0) for metric, mean in zip(self._evaluator.metrics, means, strict=True)
         ]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastndcg.evaluation import evaluate
-from fastndcg.metrics.metric import Metrics, parse_single_metric
+from fastndcg.metrics.metric import Metrics, check_direction, parse_single_metric
 from fastndcg.runtime.imports import optional_import
 
 
@@ -35,7 +35,7 @@ def make_metric(metric: Metrics, **options: Any) -> Any:
     Raises
     ------
     InvalidInputError
-        If the metric is unknown. When MLflow calls it: if `evaluate` raises it.
+        If the metric is unknown or has no direction. When MLflow calls it: if `evaluate` raises it.
     MissingPackageError
         If mlflow is not installed.
 
@@ -47,6 +47,7 @@ def make_metric(metric: Metrics, **options: Any) -> Any:
     fastndcg.errors.UnknownMetricError: no metric is called 'ndgc'. Did you mean 'ndcg'? ...
     """
     first = parse_single_metric(metric, "Make one function of each.")
+    check_direction([first], "MLflow")
     module = optional_import("mlflow.metrics", "a metric for MLflow", "")
 
     def compute(predictions: Sequence[Any], targets: Sequence[Any]) -> Any:
@@ -57,4 +58,4 @@ def make_metric(metric: Metrics, **options: Any) -> Any:
         return module.MetricValue(scores=scores, aggregate_results={"mean": result.means()[0]})
 
     name = str(first).replace("@", "_at_")
-    return module.make_metric(eval_fn=compute, greater_is_better=first.record.higher_is_better, name=name)
+    return module.make_metric(eval_fn=compute, greater_is_better=first.sign > 0, name=name)

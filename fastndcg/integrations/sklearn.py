@@ -16,7 +16,7 @@ from fastndcg.choices import ConventionName, ResponseMethod
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.evaluation import evaluate
 from fastndcg.integrations.boosting import check_defined, explain_nan
-from fastndcg.metrics.metric import Metric, parse_single_metric
+from fastndcg.metrics.metric import Metric, check_direction, parse_single_metric
 from fastndcg.metrics.resolve import check_combinations
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
@@ -62,7 +62,7 @@ def scorer(
     Raises
     ------
     InvalidInputError
-        If there are several metrics, or `groups` has the wrong form.
+        If there are several metrics, or the metric has no direction, or `groups` has the wrong form.
     MissingPackageError
         If scikit-learn is not installed.
 
@@ -73,6 +73,7 @@ def scorer(
     """
     parsed = parse_single_metric(metric, "Pass scoring= a dict of scorers.")
     check_combinations((parsed,), parse_convention(convention))
+    check_direction([parsed], "a scorer")
     options = {
         "metric": parsed,
         "convention": parse_convention(convention),
@@ -179,7 +180,7 @@ def as_whole_ids(ids: Array) -> Array:
 
 def _make_scorer(response_method: ResponseMethod | tuple[ResponseMethod, ...], options: dict[str, Any]) -> Any:
     metrics = optional_import("sklearn.metrics", "a scorer", "sklearn")
-    is_higher_better = options["metric"].record.higher_is_better
+    is_higher_better = options["metric"].sign > 0
     return metrics.make_scorer(
         mean_over_queries, greater_is_better=is_higher_better, response_method=response_method, **options
     )

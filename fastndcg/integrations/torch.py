@@ -154,9 +154,9 @@ class RankingMetrics(torchmetrics.Metric):  # type: ignore[misc]
 
     @property
     def higher_is_better(self) -> bool | None:
-        """True if higher is better, False if lower is better, None if the metrics differ."""
-        directions = {metric.record.higher_is_better for metric in self.metrics}
-        return directions.pop() if len(directions) == 1 else None
+        """True if higher is better, False if lower is better, None if neither is or the metrics differ."""
+        signs = {metric.sign for metric in self.metrics}
+        return signs == {1} if signs in ({1}, {-1}) else None
 
     def plot(self, val: Any = None, ax: Any = None) -> Any:
         """Draw one value or several. See `torchmetrics.Metric.plot`."""

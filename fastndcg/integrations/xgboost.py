@@ -17,7 +17,7 @@ from typing import Any
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.integrations.boosting import Adapter, DataSet, RoundEvaluator
-from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.metric import Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.runtime.imports import optional_import
@@ -109,7 +109,7 @@ def early_stopping(
     InvalidTypeError
         If `custom` is not the result of `metric`, or `rounds` is no integer.
     InvalidInputError
-        If `rounds` is below 1, or `custom` does not have the metric `by`.
+        If `rounds` is below 1, or `custom` does not have the metric `by`, or that has no direction.
 
     Examples
     --------
@@ -178,7 +178,8 @@ class CustomMetric(Adapter):
             raise InvalidInputError(
                 f"`by` must be one of {self._evaluator.names()}, not {metric}. Add it to the metrics of metric(…)."
             )
-        return make_name(metric, self._evaluator.convention), metric.record.higher_is_better
+        check_direction([metric], "early stopping")
+        return make_name(metric, self._evaluator.convention), metric.sign > 0
 
     def before_training(self, model: Any) -> Any:
         """Make the booster evaluate these metrics after its own."""

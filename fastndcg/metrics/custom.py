@@ -34,7 +34,7 @@ def register(
     aliases: Iterable[str] = (),
     ties: Iterable[str] = FIXED_TIES,
     has_cutoff: bool = True,
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = True,
 ) -> Metric:
     """
     Add a custom metric, which is then evaluated, parsed and listed like the metrics of the catalogue.
@@ -72,8 +72,8 @@ def register(
         raise an error.
     has_cutoff : bool
         Whether the metric may have a cutoff.
-    higher_is_better : bool
-        Whether larger values are better.
+    higher_is_better : bool or None
+        Whether larger values are better, wherever systems are compared. None if neither larger nor smaller ones are.
 
     Returns
     -------

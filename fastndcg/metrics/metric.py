@@ -214,6 +214,13 @@ class Metric:
         """The record of the metric in the catalogue."""
         return CATALOG[self.name]
 
+    @property
+    def sign(self) -> int:
+        """1 if higher values are better, -1 if lower ones are, 0 if neither are."""
+        if self.aggregate is not None and self.aggregate.name == "adjusted":
+            return 1  # the best mean is 1, also of ranks
+        return {True: 1, False: -1, None: 0}[self.record.higher_is_better]
+
     def get(self, parameter: str) -> Any:
         """
         Return the value of a parameter.
@@ -267,7 +274,7 @@ class Metric:
         UnknownMetricError
             If no aggregate has this name.
         InvalidInputError
-            If the metric has an aggregate, or a parameter is out of its range.
+            If the metric has an aggregate, or no direction for 'worst', or a parameter is out of its range.
 
         Examples
         --------
@@ -278,6 +285,8 @@ class Metric:
             raise UnknownMetricError(f"no aggregate is called {shorten(name)}. There are {', '.join(AGGREGATES)}")
         if self.aggregate is not None:
             raise InvalidInputError(f"{self} must have one aggregate. Take {name}({self.bare})")
+        if name == "worst":
+            check_direction([self], name)
         record = AGGREGATES[name]
         values = {p.name: p.default for p in record.parameters if p.default is not None}
         values |= {key: check_parameter(record, key, value) for key, value in parameters.items()}
@@ -378,6 +387,16 @@ def parse_single_metric(metric: Metrics, remedy: str, function: str = "evaluate"
         names = ", ".join(map(str, parsed))
         raise InvalidInputError(f"`metric` must be one metric, got {len(parsed)}: {names}. {remedy}")
     return parsed[0]
+
+
+def check_direction(metrics: Iterable[Metric], owner: str) -> None:
+    """Raise an error for a metric of which neither higher nor lower values are better, which `owner` must know."""
+    for metric in metrics:
+        if not metric.sign:
+            raise InvalidInputError(
+                f"{owner} must have metrics of which higher or lower values are better, but neither are of {metric} "
+                f"({metric.record.title}). Take another metric."
+            )
 
 
 @functools.lru_cache(maxsize=256)

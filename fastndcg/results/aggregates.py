@@ -419,7 +419,7 @@ def quantile(metric: Metric, values: Array, weights: Weights, *, q: float) -> fl
 
 def worst(metric: Metric, values: Array, weights: Weights, *, share: float) -> float:
     """Return the mean of the worst `share` of the values. The last of them may count in part."""
-    order = np.argsort(values if metric.record.higher_is_better else -values, kind="stable")
+    order = np.argsort(metric.sign * values, kind="stable")
     sizes = np.ones(len(values)) if weights is None else weights[order]
     weight_of_worse = np.cumsum(sizes) - sizes
     partial_sizes = np.clip(share * sizes.sum() - weight_of_worse, 0, sizes)

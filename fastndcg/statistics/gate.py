@@ -14,7 +14,7 @@ from fastndcg.choices import FloorBy, PartInterval, Verdict
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, format_markdown
-from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.metric import Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.notes import describe_judged
@@ -25,7 +25,12 @@ from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.statistics.alignment import align, check_aggregates_are_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
-from fastndcg.statistics.intervals import compute_exact_upper_bound, compute_sequential_bounds, summarize_moments
+from fastndcg.statistics.intervals import (
+    compute_exact_upper_bound,
+    compute_sequential_bounds,
+    convert_gain,
+    summarize_moments,
+)
 from fastndcg.statistics.moments import Moments, find_bounds, refuse_wide_margin
 from fastndcg.statistics.sampling_design import read_design
 from fastndcg.statistics.settings import FLOORS_BY, PART_INTERVALS, VERDICTS, Settings, check_choice
@@ -52,12 +57,12 @@ class GateRow(NamedTuple):
     difference : float
         The mean difference, candidate − baseline.
     low, high : float
-        One-sided bounds of the difference, each at the level of the gate. `high` is corrected for the number of
-        metrics.
+        One-sided bounds of the difference, each at the level of the gate. The one that lets the metric fail is
+        corrected for the number of metrics: `high`, or `low` where lower values are better.
     margin : float
-        The drop that is allowed.
+        The drop that is allowed, or the rise where lower values are better.
     floor : float
-        The lowest value that is allowed, NaN for none.
+        The lowest mean that is allowed, or the highest where lower values are better. NaN for none.
     wins, losses : int
         The numbers of queries that are better and worse with the candidate.
     n_needed : int
@@ -96,7 +101,7 @@ class Regression(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """The difference, below 0."""
+        """The difference, candidate − baseline: below 0, or above it where lower values are better."""
         return self.candidate - self.baseline
 
 
@@ -111,7 +116,7 @@ class Gate(Picklable, Table[GateRow]):
     rows : tuple of GateRow
         One a metric.
     regressed : tuple of Regression
-        The queries that are worse in any metric, the largest drop first.
+        The queries that are worse in any metric, the largest loss first.
     notes : tuple of str
         How the verdict was found, and what needs attention.
     columns : two (n_queries, n_metrics) float64 arrays
@@ -263,12 +268,12 @@ class Gate(Picklable, Table[GateRow]):
         return [f"{row.metric}: {row.reason}" for row in self.rows if row.reason]
 
     def _count_regressed(self) -> str:
-        n = len(self._find_largest_drops())
+        n = len(self._find_largest_losses())
         shown = f", and these {MOST_REGRESSED} most" if n > MOST_REGRESSED else ""
         return f"{n} {'query is' if n == 1 else 'queries are'} worse{shown}:"
 
-    def _find_largest_drops(self) -> list[Regression]:
-        """Return one row for each query that is worse, that of its largest drop."""
+    def _find_largest_losses(self) -> list[Regression]:
+        """Return one row for each query that is worse, that of its largest loss."""
         by_query: dict[Any, Regression] = {}
         for row in self.regressed:
             by_query.setdefault(row.query, row)
@@ -277,7 +282,7 @@ class Gate(Picklable, Table[GateRow]):
     def _regressed_cells(self) -> list[list[str]]:
         return [
             [show_name(row.query), row.metric, f"{row.baseline:.4f}", f"{row.candidate:.4f}", f"{row.difference:+.4f}"]
-            for row in self._find_largest_drops()[:MOST_REGRESSED]
+            for row in self._find_largest_losses()[:MOST_REGRESSED]
         ]
 
     def _make_junit(self) -> str:
@@ -321,7 +326,8 @@ def gate(
     A metric passes if the lower one-sided bound of the paired difference lies above −margin, and fails if the upper one
     lies below it. Otherwise there are too few queries to tell. It also passes if no query's value changed. The upper
     bounds are corrected by Holm's method for the number of metrics, since one metric that fails fails the gate. The
-    lower ones need no correction, since all metrics must pass.
+    lower ones need no correction, since all metrics must pass. Where lower values are better, all this is mirrored: a
+    margin is a rise, and a floor is a ceiling. A metric without direction, such as num_ret, is an error.
 
     Parameters
     ----------
@@ -335,11 +341,11 @@ def gate(
         See `evaluate`. By default those of the baseline, if it is results.
     margin : float, str, or {metric: float or str}
         The drop of the mean that is allowed, from 0 to below the metric's range, or such as "2%" of the baseline's
-        mean. One for all metrics, or one each: 0 for those that a dict lacks.
+        mean. One for all metrics, or one each: 0 for those that a dict lacks. The rise where lower values are better.
     floors : {metric: float}, optional
-        The lowest means that are allowed, whatever the baseline has.
+        The lowest means that are allowed, whatever the baseline has. The highest where lower values are better.
     floor_by : {'value', 'limit'}
-        Whether the candidate's mean must reach the floor, or the lower one-sided bound of the mean.
+        Whether the candidate's mean must reach the floor, or the one-sided bound of the mean on the worse side.
     interval : {'auto', 't'}
         See `compare`. For values that are 0 or 1 'auto' inverts Tango's score test exactly, up to 500 queries.
     level : float
@@ -365,7 +371,8 @@ def gate(
     Raises
     ------
     InvalidInputError
-        If a margin or floor is out of range or of a metric that is not compared, or an option does not fit.
+        If a margin or floor is out of range or of a metric that is not compared, a metric has no direction, or an
+        option does not fit.
     MissingPackageError
         If SciPy is not installed.
 
@@ -391,6 +398,7 @@ def gate(
     results, problems = _evaluate_both(truth, baseline, candidate, metrics, convention, threads, options)
     base, new = results
     parsed = base.metrics if metrics is None else parse_metrics(metrics)
+    check_direction(parsed, "a gate")
     margins = {metric: _find_margin(margin, metric, parsed) for metric in parsed}
     for metric, (value, is_share) in margins.items():
         if not is_share:
@@ -406,47 +414,53 @@ def gate(
     design, weighted = read_design(aligned.query_ids, **design_options)
     columns = [column[weighted] for column in aligned.columns]
     places = range(len(parsed))
-    quantities = [Quantity(1, place, 0) for place in places]
+    quantities = [Quantity(*(1, place, 0)[:: metric.sign]) for place, metric in enumerate(parsed)]  # gains
     quantities += [Quantity(system, place) for system in (0, 1) for place in places]
     bounds = [find_bounds(metric, base.convention, new.convention) for metric in parsed]
     moments = Analysis(columns, quantities, design, settings, bounds).moments
-    rows = _Judge(settings, sequential, floor_by, columns).judge_metrics(moments, margins, limits)
-    regressed = _list_regressed(aligned.query_ids[weighted], parsed, columns)
+    gains = (columns[1] - columns[0]) * [metric.sign for metric in parsed]
+    rows = _Judge(settings, sequential, floor_by, gains).judge_metrics(moments, margins, limits)
+    regressed = _list_regressed(aligned.query_ids[weighted], parsed, columns, gains)
     return Gate(rows, regressed, _list_notes(base, new, settings, sequential), (columns[0], columns[1]))
 
 
 class _Judge:
-    """The bounds and the verdicts of all metrics."""
+    """
+    The bounds and the verdicts of all metrics.
 
-    def __init__(self, settings: Settings, sequential: bool, floor_by: FloorBy, columns: Sequence[Array]) -> None:
+    They are found for gains: differences, with the other sign where lower values are better.
+    """
+
+    def __init__(self, settings: Settings, sequential: bool, floor_by: FloorBy, gains: Array) -> None:
         self._settings = settings
         self._sequential = sequential
         self._floor_by = floor_by
-        self._columns = columns
+        self._gains = gains
 
     def judge_metrics(
         self, moments: Sequence[Moments], margins: Mapping[Metric, tuple[float, bool]], floors: Mapping[Metric, float]
     ) -> list[GateRow]:
-        """Return the row of each metric, from the moments of all differences, of the baseline, and of the candidate."""
+        """Return the row of each metric, from the moments of all gains, of the baseline, and of the candidate."""
         n_metrics = len(margins)
-        differences, bases, news = (moments[first : first + n_metrics] for first in (0, n_metrics, 2 * n_metrics))
+        gains, bases, news = (moments[first : first + n_metrics] for first in (0, n_metrics, 2 * n_metrics))
         allowed = [
             share * abs(base.mean) if is_share else share
             for (share, is_share), base in zip(margins.values(), bases, strict=True)
         ]
-        highs, failed = self._find_failed(differences, allowed)
+        highs, failed = self._find_failed(gains, allowed)
         rows: list[GateRow] = []
-        for place, (metric, own, base, new) in enumerate(zip(margins, differences, bases, news, strict=True)):
-            low, method, reason = self._find_low(own, place)
+        for place, (metric, own, base, new) in enumerate(zip(margins, gains, bases, news, strict=True)):
+            worst, method, reason = self._find_low(own, place)
+            difference, low, high = convert_gain(own.mean, worst, highs[place], metric.sign)
             row = GateRow(
                 metric=str(metric),
                 verdict="undecided",
                 n=own.n_queries,
                 baseline=base.mean,
                 candidate=new.mean,
-                difference=own.mean,
+                difference=difference,
                 low=low,
-                high=highs[place],
+                high=high,
                 margin=allowed[place],
                 floor=floors.get(metric, math.nan),
                 wins=own.wins,
@@ -454,53 +468,60 @@ class _Judge:
                 method=method,
                 reason=reason,
             )
-            rows.append(self._judge_floor(self._judge(row, own, place in failed), new))
+            row = self._judge(row, own, place in failed, metric.sign)
+            rows.append(self._judge_floor(row, new, metric.sign))
         return rows
 
-    def _judge(self, row: GateRow, moments: Moments, is_failed: bool) -> GateRow:
+    def _judge(self, row: GateRow, gains: Moments, is_failed: bool, sign: int) -> GateRow:
         level = f"{100 * self._settings.level:g} %"
-        allowed = f"−{row.margin:.4g}" if row.margin else "0"
+        allowed = f"{'−' if sign > 0 else ''}{row.margin:.4g}" if row.margin else "0"
+        above, below = ("above", "below")[::sign]  # of a difference: where it is better, and where it is worse
+        bounds = (row.low, f"at least {row.low:+.4f}"), (row.high, f"at most {row.high:+.4f}")
+        (worst, at_worst), (_, at_best) = bounds[::sign]
         if is_failed:
             return row._replace(
                 verdict="fail",
-                reason=f"with {level} confidence the mean difference is below {allowed}: at most {row.high:+.4f}",
+                reason=f"with {level} confidence the mean difference is {below} {allowed}: {at_best}",
             )
-        if not moments.n_queries:
+        if not gains.n_queries:
             return row._replace(reason="no query has a value")
         if not row.wins and not row.losses:
-            return row._replace(verdict="pass", reason=f"no value of {moments.n_queries} queries changed")
-        if row.low > -row.margin:
+            return row._replace(verdict="pass", reason=f"no value of {gains.n_queries} queries changed")
+        if sign * worst > -row.margin:
             return row._replace(
                 verdict="pass",
-                reason=f"with {level} confidence the mean difference is above {allowed}: at least {row.low:+.4f}",
+                reason=f"with {level} confidence the mean difference is {above} {allowed}: {at_worst}",
             )
-        if math.isnan(row.low):
+        if math.isnan(worst):
             return row._replace(reason=f"no interval: {row.reason}")
-        n_needed = self._count_needed(row, moments)
+        n_needed = self._count_needed(gains, row.margin)
         hint = f"; about {n_needed} queries would decide" if n_needed else ""
         smallest = find_smallest_p_value(row.wins + row.losses, "less")
         if not self._settings.is_significant(smallest):
             hint += f". Only {row.wins + row.losses} queries changed, so that no p is below {smallest:.3g}"
         return row._replace(
             n_needed=n_needed,
-            reason=f"too few queries to tell whether the mean difference is above {allowed}: it is "
+            reason=f"too few queries to tell whether the mean difference is {above} {allowed}: it is "
             f"{row.difference:+.4f}, and {level} bounds are {format_interval(row.low, row.high, signed=True)}{hint}",
         )
 
-    def _judge_floor(self, row: GateRow, moments: Moments) -> GateRow:
+    def _judge_floor(self, row: GateRow, moments: Moments, sign: int) -> GateRow:
         if math.isnan(row.floor):
             return row
         if self._floor_by == "value":
             value, what = row.candidate, "the mean"
         else:
-            value, what = self._find_mean_low(moments), f"the {100 * self._settings.level:g} % lower bound of the mean"
-        if value >= row.floor:
+            found = summarize_moments(moments, level=1 - 2 * self._settings.alpha, method=self._settings.interval)
+            value, side = ((found.low, "lower"), (found.high, "upper"))[::sign][0]
+            what = f"the {100 * self._settings.level:g} % {side} bound of the mean"
+        if sign * value >= sign * row.floor:
             return row
-        return row._replace(verdict="fail", n_needed=0, reason=f"{what} is {value:.4f}, below the floor {row.floor:g}")
+        limit = "below the floor" if sign > 0 else "above the ceiling"
+        return row._replace(verdict="fail", n_needed=0, reason=f"{what} is {value:.4f}, {limit} {row.floor:g}")
 
     def _find_failed(self, differences: Sequence[Moments], allowed: Sequence[float]) -> tuple[list[float], set[int]]:
         """
-        Return the upper bound of each metric, and the metrics that fail, by Holm's method.
+        Return the upper bound of each gain, and the metrics that fail, by Holm's method.
 
         The bounds of k undecided metrics hold at the level 1 − α/k. Those of the metrics that failed do not count any
         more, until no further one fails.
@@ -525,7 +546,7 @@ class _Judge:
         return self._find_bound(moments, alpha, is_upper=True)[0]
 
     def _find_low(self, moments: Moments, place: int) -> tuple[float, str, str]:
-        """Return the lower bound of a difference, the name of its method, and the reason if there is none."""
+        """Return the lower bound of a gain, the name of its method, and the reason if there is none."""
         if self._sequential:
             if moments.bounds is None:
                 return math.nan, "betting", "a metric without a known range has no sequential bounds"
@@ -541,20 +562,17 @@ class _Judge:
             bound = compute_exact_upper_bound(more, fewer, moments.n_queries, alpha) * (1 if is_upper else -1)
         return bound, interval.method, interval.reason
 
-    def _find_mean_low(self, moments: Moments) -> float:
-        return summarize_moments(moments, level=1 - 2 * self._settings.alpha, method=self._settings.interval).low
-
     def _find_sequential(self, place: int, alpha: float) -> tuple[float, float]:
-        differences = self._columns[1][:, place] - self._columns[0][:, place]
-        differences = differences[~np.isnan(differences)]
-        if (np.abs(differences) > 1).any():
+        gains = self._gains[:, place]
+        gains = gains[~np.isnan(gains)]
+        if (np.abs(gains) > 1).any():
             return math.nan, math.nan
-        low, high = compute_sequential_bounds((differences + 1) / 2, alpha)
+        low, high = compute_sequential_bounds((gains + 1) / 2, alpha)
         return 2 * low - 1, 2 * high - 1
 
-    def _count_needed(self, row: GateRow, moments: Moments) -> int:
+    def _count_needed(self, moments: Moments, margin: float) -> int:
         """Return the number of queries that would decide, 0 where none would."""
-        distance = abs(row.difference + row.margin)
+        distance = abs(moments.mean + margin)
         if not distance or not moments.standard_deviation > 0:
             return 0
         per_query = moments.standard_error * math.sqrt(moments.n_queries)  # with clusters and weights in it
@@ -691,11 +709,12 @@ def _read_names(name: str, values: Any, metrics: Sequence[Metric]) -> dict[Metri
     return by_metric
 
 
-def _list_regressed(query_ids: Array, metrics: Sequence[Metric], columns: Sequence[Array]) -> list[Regression]:
-    """Return the queries whose value dropped, the largest drop first."""
-    differences = columns[1] - columns[0]
-    rows, places = np.nonzero(differences < -1e-12)
-    order = np.argsort(differences[rows, places], kind="stable")
+def _list_regressed(
+    query_ids: Array, metrics: Sequence[Metric], columns: Sequence[Array], gains: Array
+) -> list[Regression]:
+    """Return the queries whose value got worse, the largest loss first."""
+    rows, places = np.nonzero(gains < -1e-12)
+    order = np.argsort(gains[rows, places], kind="stable")
     ids = query_ids.tolist()
     return [
         Regression(ids[row], str(metrics[place]), float(columns[0][row, place]), float(columns[1][row, place]))

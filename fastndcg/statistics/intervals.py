@@ -108,6 +108,16 @@ def summarize_moments(moments: Moments, *, level: float, method: str = "auto") -
     return Interval(moments.mean, low, high, moments.n_queries, level, name, moments.n_effective, reason=reason)
 
 
+def convert_gain(mean: float, low: float, high: float, sign: int) -> tuple[float, float, float]:
+    """
+    Return a difference and its bounds from those of a gain, which has the other sign where lower values are better.
+
+    >>> convert_gain(0.0, -0.5, 1.0, -1)
+    (0.0, -1.0, 0.5)
+    """
+    return (mean, low, high) if sign >= 0 else (0.0 - mean, 0.0 - high, 0.0 - low)  # 0.0 − x: no -0.0
+
+
 def choose_method(moments: Moments) -> str:
     """Return the method of the interval 'auto': by the range of the values, and whether all are 0 or 1."""
     if moments.bounds is None:

@@ -40,7 +40,7 @@ CUTOFF = "the number of ranks that count, 1 or more; all ranks if left out"
 PEER_NAME = re.compile(r"[^,:(]*(?:\([^()]*\))?")
 ADDRESS = re.compile(r"https?://[^\s,;]+")
 SPECIAL = re.compile(r"[\\*_\[\]<>$~^#]")
-BETTER = {True: "higher", False: "lower"}
+BETTER = {True: "higher", False: "lower", None: "neither higher nor lower"}
 
 
 def make_pages() -> dict[str, str | bytes]:

@@ -96,6 +96,14 @@ def test_floors_of_evaluate(files, capsys):
     assert cli.main([*command, "success@1=0.5"]) == 0
     assert cli.main([*command, "success@1=0.6"]) == 1
     assert "many: the mean of success@1 is 0.5000, below 0.6" in capsys.readouterr().err
+    worse = [*command[:-2], "rank", "--fail-under"]
+    assert cli.main([*worse, "rank=1.5"]) == 0
+    assert cli.main([*worse, "rank=1.4"]) == 1
+    assert "many: the mean of rank is 1.5000, above 1.4" in capsys.readouterr().err
+    assert cli.main([*worse, "rank=1.6", "--fail-by", "limit"]) == 1
+    assert "many: the 95 % upper bound of rank is" in capsys.readouterr().err
+    assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "num_ret", "--fail-under", "num_ret=1"]) == 2
+    assert "--fail-under must have metrics of which higher or lower values are better" in capsys.readouterr().err
     command.remove("many.run")
     assert cli.main([*command, "success@1=0.9", "--fail-by", "limit"]) == 0
     assert cli.main([*command, "success@1=0.91", "--fail-by", "limit", "--interval"]) == 1

@@ -92,6 +92,7 @@ RECORDS = (
         range="0 and up",
         source=TREC_EVAL,
         ties=TIES_AND_MEAN_RANK,
+        higher_is_better=None,
         peers=(("ir_measures", "NumRet"),),
     ),
     Record(
@@ -103,6 +104,7 @@ RECORDS = (
         source=TREC_EVAL,
         parameters=(REL,),
         ties=TIES_AND_MEAN_RANK,
+        higher_is_better=None,
         peers=(("ir_measures", "NumRel"),),
     ),
     Record(

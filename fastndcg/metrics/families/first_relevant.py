@@ -18,8 +18,9 @@ HOYT_2022 = (
     "2022"
 )
 _by_chance = partial(
-    Record, source=HOYT_2022, doi="10.48550/arXiv.2203.07544", parameters=(REL,), ties=TIES_AND_MEAN_RANK
-)
+    Record, source=HOYT_2022, doi="10.48550/arXiv.2203.07544", parameters=(REL,), ties=TIES_AND_MEAN_RANK,
+    higher_is_better=None,
+)  # fmt: skip
 
 RECORDS = (
     Record(
@@ -75,7 +76,6 @@ RECORDS = (
         range="1 and up",
         undefined="nothing that is ranked is relevant",
         has_cutoff=False,
-        higher_is_better=False,
     ),
     _by_chance(
         name="chance_RR",

@@ -65,6 +65,7 @@ RECORDS = (
         doi="10.1145/582415.582418",
         parameters=(GAIN, DISCOUNT, GAIN_REL),
         aliases=("idcg", "ideal_dcg"),
+        higher_is_better=None,
     ),
     Record(
         name="RBP",

@@ -135,8 +135,8 @@ class Record:
         Tie policies under which the metric has an exact value.
     has_cutoff : bool
         Whether the metric may have a cutoff.
-    higher_is_better : bool
-        Whether larger values are better.
+    higher_is_better : bool or None
+        Whether larger values are better. None: neither larger nor smaller ones are, as those of the truth alone.
     is_zero_without_relevant : bool
         Whether the metric is 0 for a query without relevant documents unless the convention makes it undefined.
     discount : str, optional
@@ -173,7 +173,7 @@ class Record:
     variants: tuple[tuple[str, str | int, str], ...] = ()
     ties: tuple[str, ...] = TIE_POLICIES
     has_cutoff: bool = True
-    higher_is_better: bool = True
+    higher_is_better: bool | None = True
     is_zero_without_relevant: bool = False
     discount: str | None = None
     function: Callable[..., float] | None = None
@@ -406,6 +406,7 @@ class MeanRanked(list[float]):
             self.ranks += [len(self.ranks) + (len(group) + 1) / 2] * len(group)
 
 
+DIRECTIONS = {True: "", False: ", lower is better", None: ", neither higher nor lower is better"}
 CUTOFF = "the number of ranks that count, 1 or more, written @k; all ranks if left out"
 CALLS = {
     "evaluate": 'fn.evaluate(qrels, run, "{}").mean()',
@@ -449,7 +450,7 @@ def list_facts(record: Record) -> list[tuple[str, str]]:
     facts += [("" if i else "parameters", f"{name:<{width}}  {text}") for i, (name, text) in enumerate(parameters)]
     if not parameters:
         facts.append(("parameters", "none"))
-    facts.append(("range", record.range + ("" if record.higher_is_better else ", lower is better")))
+    facts.append(("range", record.range + DIRECTIONS[record.higher_is_better]))
     facts.append(("undefined", record.undefined if record.undefined == "never" else f"where {record.undefined}"))
     facts.append(("ties", describe_ties(record)))
     if record.function_name != "evaluate":

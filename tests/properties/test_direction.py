@@ -1,0 +1,205 @@
+"""Direction: wherever systems are compared, to turn values and their direction round changes signs alone."""
+
+import re
+import sys
+from dataclasses import replace
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.metrics.families import CATALOG
+from fastndcg.results.results import Results
+from fastndcg.statistics import moments
+from fastndcg.testing import assert_not_worse
+
+pytest.importorskip("scipy")
+N = 48
+MIRRORED = {"above": "below", "at least": "at most", "floor": "ceiling", "lower": "upper"}
+MIRRORED |= {right: left for left, right in MIRRORED.items()}
+WORDS = re.compile("|".join(MIRRORED))
+NUMBER = re.compile(r"[−+-]?\d[\d.e+-]*")
+
+
+def register(name, higher_is_better):
+    """Register a metric that is never evaluated."""
+    return fn.register(
+        lambda *_: 0.0, name=name, title="own", formula="0", range="any", source="us", higher_is_better=higher_is_better
+    )
+
+
+def list_metrics():
+    """Return all metrics that have a direction, and a custom one of each."""
+    own = [register("Gain", True), register("Cost", False)]
+    return (*(metric for metric in map(fn.Metric, CATALOG) if metric.sign and metric not in own), *own)
+
+
+def turn(values, metrics):
+    """Return values with the other sign, or mirrored within their range. They are multiples of 2⁻⁶."""
+    return np.stack([turn_value(column, metric) for column, metric in zip(values.T, metrics, strict=True)], 1)
+
+
+def turn_value(value, metric):
+    return sum(moments.RANGES.get(metric.record.range, (0.0, 0.0))) - value
+
+
+def make_systems(metrics):
+    """Return the values of three systems: hits, shares or counts, which differ more or less from metric to metric."""
+    generator = np.random.default_rng(7)
+    systems = {}
+    for place, name in enumerate("abc"):
+        columns = []
+        for number, metric in enumerate(metrics):
+            lift = place * (number % 5 - 2) * metric.sign
+            low, high = moments.RANGES.get(metric.record.range, (0.0, 9.0))
+            shares = np.clip(generator.integers(0, 65, N) + 12 * lift, 0, 64) / 64
+            columns.append(low + (high - low) * (np.rint(shares) if number % 20 == 0 else shares))
+        systems[name] = np.stack(columns, 1)
+    return systems
+
+
+@pytest.fixture
+def both():
+    """Yield a function that returns what another one makes of results, and of their mirror image."""
+    metrics = list_metrics()
+    ids = np.array([f"q{query:02}" for query in range(N)], object)
+    values = make_systems(metrics)
+
+    def results(turned):
+        columns = {name: turn(own, metrics) if turned else own for name, own in values.items()}
+        return {name: Results(own, metrics, ids, fn.conventions["default"]) for name, own in columns.items()}
+
+    def compute(function):
+        first = function(results(False), lambda value, metric: value)
+        for name, record in CATALOG.items():
+            if record.higher_is_better is not None:
+                CATALOG[name] = replace(record, higher_is_better=not record.higher_is_better)
+        return first, function(results(True), turn_value)
+
+    return compute
+
+
+def test_every_metric_has_a_sign_and_some_have_none():
+    undirected = [fn.Metric(name) for name in CATALOG if not fn.Metric(name).sign]
+    assert list(map(str, undirected)) == ["IDCG", "num_ret", "num_rel", "chance_Rank", "chance_RR", "chance_Success"]
+    texts = {"rr": 1, "rank": -1, "gm(rank)": -1, "amr": -1, "amri": 1, "adjusted(success@3)": 1, "worst(fallout)": -1}
+    assert {text: fn.Metric.parse(text).sign for text in texts} == texts
+    with pytest.raises(fn.InvalidInputError, match="worst must have metrics of which higher or lower values are bette"):
+        fn.Metric.parse("worst(num_ret)")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"sequential": True}, {"floor_by": "limit"}, {"interval": "t"}, {"margin": "2%"}],
+    ids=str,
+)
+def test_gate_is_mirrored(both, options, monkeypatch):
+    """With the margin a share of a mean, values are not mirrored within a range, which would change the mean."""
+    if "margin" in options:
+        monkeypatch.setattr(moments, "RANGES", {})
+
+    def judge(results, turn_own):
+        metrics = [metric for metric in results["a"].metrics if metric.record.function_name == "evaluate"]
+        floors = {str(metric): turn_own(0.25, metric) for metric in metrics[::4]}
+        return fn.gate(None, results["a"], results["b"], floors=floors, **({"margin": 1 / 32} | options))
+
+    gate, mirrored = both(judge)
+    assert {row.verdict for row in gate} == {"pass", "fail", "undecided"}
+    for row, other in zip(gate, mirrored, strict=True):
+        metric = fn.Metric(row.metric)
+        same = ("metric", "verdict", "n", "wins", "losses", "n_needed", "method")
+        assert [getattr(row, name) for name in same] == [getattr(other, name) for name in same]
+        differences = (row.difference, row.low, row.high, row.margin)
+        assert differences == pytest.approx((-other.difference, -other.high, -other.low, other.margin), nan_ok=True)
+        values = [turn_value(value, metric) for value in (other.baseline, other.candidate, other.floor)]
+        assert (row.baseline, row.candidate, row.floor) == pytest.approx(tuple(values), nan_ok=True)
+        words = WORDS.sub(lambda match: MIRRORED[match[0]], row.reason)
+        assert NUMBER.sub("#", words) == NUMBER.sub("#", other.reason)
+    assert all(np.sign(row.difference) == -fn.Metric(row.metric).sign for row in mirrored.regressed)  # as turned round
+    assert [(row.query, row.metric) for row in gate.regressed] == [
+        (row.query, row.metric) for row in mirrored.regressed
+    ]
+
+
+def test_assert_not_worse_takes_a_lower_rank_for_better():
+    labels = np.tile([1, 0, 0], (N, 1))
+    first, last = np.tile([3.0, 2.0, 1.0], (N, 1)), np.tile([1.0, 2.0, 3.0], (N, 1))
+    last[0, 0] = 2.5
+    assert assert_not_worse(labels, last, first, "rank, rr").verdict == "pass"
+    for metric, words in (("rank", "is above 0.5: at least"), ("rr", "is below −0.5: at most")):
+        with pytest.raises(AssertionError, match=words):
+            assert_not_worse(labels, first, last, metric, margin=0.5)
+
+
+def test_without_direction_is_refused():
+    """Number of documents: more is neither better nor worse. A custom metric may say so of itself."""
+    own = register("Neither", None)
+    results = Results(np.ones((3, 2)), (fn.num_ret, own), np.arange(3), fn.conventions["default"])
+    for metric in results.metrics:
+        calls = {"a gate": lambda metric=metric: fn.gate(None, results, results, metric)}
+        for owner, call in calls.items():
+            with pytest.raises(fn.InvalidInputError, match=f"^{owner} must have metrics of which .* of {metric} \\("):
+                call()
+
+
+def _ask_lightgbm(metric):
+    from fastndcg.integrations import lightgbm
+
+    return lightgbm.metric(metric)([1, 0, 2], [0.3, 0.2, 0.1], None, [3])[0][2]
+
+
+def _ask_xgboost(metric):
+    from fastndcg.integrations import boosting, xgboost
+
+    return xgboost.CustomMetric(boosting.RoundEvaluator(metric, "default", None, xgboost.check_weights)).find(None)[1]
+
+
+def _ask_catboost(metric):
+    from fastndcg.integrations import catboost
+
+    return catboost.metric(metric, []).is_max_optimal()
+
+
+def _ask_sklearn(metric):
+    pytest.importorskip("sklearn")
+    from fastndcg.integrations import sklearn
+
+    return "greater_is_better=False" not in repr(sklearn.scorer(metric))
+
+
+def _ask_torch(metric):
+    pytest.importorskip("torchmetrics")
+    from fastndcg.integrations.torch import RankingMetrics
+
+    return RankingMetrics(metric).higher_is_better
+
+
+def _ask_mlflow(metric):
+    from fastndcg.integrations import mlflow
+
+    return mlflow.make_metric(metric)
+
+
+@pytest.mark.parametrize("ask", [_ask_lightgbm, _ask_xgboost, _ask_catboost, _ask_sklearn, _ask_torch, _ask_mlflow])
+def test_training_tools_are_told_the_direction(ask, monkeypatch):
+    """Those that must have one refuse the others. TorchMetrics has None for them, and for metrics that disagree."""
+    metrics = ModuleType("mlflow.metrics")
+    metrics.make_metric = lambda *, greater_is_better, **_: greater_is_better
+    monkeypatch.setitem(sys.modules, "mlflow.metrics", metrics)
+    monkeypatch.setitem(sys.modules, "mlflow", ModuleType("mlflow"))
+    monkeypatch.setattr(sys.modules["mlflow"], "metrics", metrics, raising=False)
+    for metric in map(fn.Metric, CATALOG):
+        if metric.record.function_name != "evaluate" or metric.record.view != "labels":
+            continue
+        if metric.sign:
+            assert ask(metric) is (metric.sign > 0), metric
+        elif ask is _ask_torch:
+            assert ask(metric) is None
+        else:
+            with pytest.raises(fn.InvalidInputError, match=f"must have metrics of which .* neither are of {metric} "):
+                ask(metric)
+    if ask is _ask_torch:
+        assert [ask(text) for text in ("rr, ndcg@5", "rank, rr", "rank, num_ret")] == [True, None, None]
+    elif ask is not _ask_xgboost:
+        assert ask(fn.Metric.parse("amri")) is True
