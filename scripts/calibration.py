@@ -125,7 +125,7 @@ def measure_gate(n: int, margin: float, alpha: float = 0.05) -> tuple[float, flo
 
 def find_first(places: Array, count: int, wins: Array, n: int, truth: float, alpha: float) -> int:
     """Return the first of the places whose wins are surely better than `truth`."""
-    return bisect_left(places, True, key=lambda at: find_exact_p_value(count, int(wins[at]), n, -truth) <= alpha)
+    return bisect_left(places, True, key=lambda at: find_exact_p_value(count, int(wins[at]), n, -truth, alpha) <= alpha)
 
 
 def draw_fifths(generator: np.random.Generator, n: int, p: float, repeats: int) -> tuple[Array, float]:

@@ -347,7 +347,7 @@ def gate(
     floor_by : {'value', 'limit'}
         Whether the candidate's mean must reach the floor, or the one-sided bound of the mean on the worse side.
     interval : {'auto', 't'}
-        See `compare`. For values that are 0 or 1 'auto' inverts Tango's score test exactly, up to 500 queries.
+        See `compare`. For values that are 0 or 1 'auto' inverts Tango's score test exactly.
     level : float
         The confidence level of each one-sided bound, between 0 and 1.
     sequential : bool
