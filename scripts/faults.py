@@ -49,6 +49,7 @@ METRICS = "definitions/test_metrics.py"
 TREC = "definitions/test_trec_eval.py"
 TIES = "definitions/test_metrics.py::test_tie_policy_places_the_relevant_document"
 ONE_SIDE = "definitions/test_textbook.py::test_queries_on_one_side_only"
+LISTS = "peers/test_recorded_lists.py::test_"
 TUNING = "fusion/test_tune_fusion.py::test_"
 SIGNIFICANCE = "statistics/test_significance.py::test_"
 DIRECTION = "properties/test_direction.py::test_"
@@ -320,6 +321,17 @@ FAULTS = (
     Fault("tuning: held-out values are those of all queries", "fusion/tuning/validate.py",
           "for s in range(1, 1 + folds.n)]", "for s in [0] * folds.n]",
           f"{TUNING}held_out_values_come_from_the_other_folds"),
+    # conventions
+    Fault("trulens: a query without relevant documents has a precision", "named_conventions/search.py",
+          'no_relevant="skipped",\n        peer="TruLens"', 'no_relevant="undefined",\n        peer="TruLens"',
+          f"{LISTS}lists_are_reproduced_or_listed[kernels]"),
+    Fault("llama_index: a query without relevant documents has a precision", "named_conventions/search.py",
+          'no_relevant="skipped",\n        missing_in_run', 'no_relevant="undefined",\n        missing_in_run',
+          f"{LISTS}lists_that_both_refuse[kernels]"),
+    Fault("mlflow: the ideal is as long as the truth", "named_conventions/search.py",
+          'ideal="min(k, n_retrieved)",\n        undefined=0,\n        peer="MLflow"',
+          'undefined=0,\n        peer="MLflow"',
+          f"{LISTS}mlflow_takes_a_document_again_for_another_one"),
     # models
     Fault("embeddings: equal scores are above", "kernels/scoring/consume.py",
           "above += popcount(higher)", "above += popcount(higher | same)",

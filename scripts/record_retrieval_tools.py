@@ -7,7 +7,7 @@ Each tool is recorded where it is installed, with the version that is found. Oth
 
 `PYTHONPATH` may name the unpacked wheel of an older version. `python scripts/record_retrieval_tools.py engines` records
 what the unit tests of Elasticsearch, OpenSearch and rcp-ndcg expect. These numbers were copied by hand, with the place.
-`reports TOOL` records the cases of public reports, for `tests/peers/test_recorded_values.py`.
+`reports TOOL` records the cases of public reports, and `lists TOOL` 300 random lists with repeats and empty lists.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from pathlib import Path
 
 PATH = Path(__file__).resolve().parents[1] / "tests" / "data" / "peers" / "retrieval_tools.json.gz"
 REPORTS = PATH.with_name("retrieval_reports.json")
+LISTS = PATH.with_name("retrieval_lists.json.gz")
 XDCG = "DCG(gain=[0,25,50,75,100],discount=[{},{},{}])@3".format(*(0.6**r / 1.96 for r in range(3)))
 FIDELITY = "nDCG(gain=[0,3,7,15,31],discount=none)"
 PACKAGES = {
@@ -415,6 +416,99 @@ def record_reports(tool):
     print(f"{len(new)} reports of {tool} {found}")
 
 
+def draw_lists(n=300):
+    """
+    Return random lists of documents with scores, and labels by document.
+
+    A third of the lists have no repeats. One in eight has no documents, one in eight no labels above 0.
+    """
+    numbers = random.Random(45)
+    lists = []
+    for i in range(n):
+        n_retrieved, n_judged = (0 if numbers.random() < 1 / 8 else numbers.randint(1, most) for most in (10, 5))
+        draw = numbers.choices if i % 3 else numbers.sample
+        retrieved = draw("abcdefghijkl", k=n_retrieved)
+        labels = {document: numbers.choice((0, 1, 1, 1, 2, 3)) for document in numbers.sample("abcdefgh", n_judged)}
+        scores = [numbers.randint(1, 12) / 8 for _ in retrieved]
+        lists.append({"labels": labels, "retrieved": retrieved, "scores": scores})
+    return lists
+
+
+def lists_mlflow(lists):
+    """Yield MLflow's values of all lists, for each metric and cutoff."""
+    import pandas as pd
+    from mlflow.metrics import ndcg_at_k, precision_at_k, recall_at_k
+
+    relevant = pd.Series([[document for document, label in one["labels"].items() if label] for one in lists])
+    retrieved = pd.Series([one["retrieved"] for one in lists])
+    for make, ours in ((ndcg_at_k, "nDCG"), (precision_at_k, "P"), (recall_at_k, "R")):
+        for k in (1, 3, 5, 10):
+            yield f"{make.__name__}({k})", f"{ours}@{k}", make(k).eval_fn(retrieved, relevant).scores
+
+
+def lists_llama_index(lists):
+    """Yield LlamaIndex's values of all lists, for each metric and mode. An error has its name as the value."""
+    from llama_index.core.evaluation.retrieval import metrics as module
+
+    for theirs, mode, ours in (
+        ("NDCG", {}, "nDCG"), ("NDCG", {"mode": "exponential"}, "nDCG"), ("AveragePrecision", {}, "AP"),
+        ("MRR", {}, "RR"), ("MRR", {"use_granular_mrr": True}, ""), ("HitRate", {}, "Success"),
+        ("HitRate", {"use_granular_hit_rate": True}, "R"), ("Precision", {}, "P"), ("Recall", {}, "R"),
+    ):  # fmt: skip
+        values = []
+        for one in lists:
+            given = [document for document, label in one["labels"].items() if label]
+            try:
+                found = getattr(module, theirs)(**mode).compute(expected_ids=given, retrieved_ids=one["retrieved"])
+                values.append(found.score)
+            except ValueError as error:
+                values.append(type(error).__name__)
+        yield f"{theirs}({', '.join(f'{name}={value}' for name, value in mode.items())})", ours, values
+
+
+def lists_trulens(lists):
+    """Yield TruLens's values of all lists, for each metric and cutoff, with and without scores."""
+    from trulens.feedback.dummy.provider import DummyProvider
+    from trulens.feedback.groundtruth import GroundTruthAgreement
+
+    golden = [
+        {
+            "query": str(i),
+            "expected_response": "",
+            "expected_chunks": [{"text": d, "expect_score": label} for d, label in one["labels"].items()],
+        }
+        for i, one in enumerate(lists)
+    ]
+    agreement = GroundTruthAgreement(golden, provider=DummyProvider(name="dummy", delay=0.0))
+    for theirs, ours in (
+        ("ndcg_at_k", "nDCG"), ("precision_at_k", "P"), ("recall_at_k", "R"), ("mrr", "RR"), ("ir_hit_rate", "Success"),
+    ):  # fmt: skip
+        for k in (None,) if theirs == "mrr" else (None, 1, 3, 5):
+            for is_scored in (False,) if theirs == "ir_hit_rate" else (False, True):
+                cutoff = {} if k is None else {"k": k}
+                values = [
+                    getattr(agreement, theirs)(
+                        str(i), one["retrieved"], **cutoff, **({"relevance_scores": one["scores"]} if is_scored else {})
+                    )
+                    for i, one in enumerate(lists)
+                ]
+                shown = [f"k={k}"] * bool(cutoff) + ["relevance_scores"] * is_scored
+                yield f"{theirs}({', '.join(shown)})", ours + f"@{k}" * bool(cutoff), values
+
+
+def record_lists(tool):
+    """Replace a tool's values of random lists by those of the installed version."""
+    old = json.loads(gzip.decompress(LISTS.read_bytes())) if LISTS.exists() else {"lists": draw_lists()}
+    command = f"pip install {PACKAGES[tool]}=={version(PACKAGES[tool])} && python {sys.argv[0]} lists {tool}"
+    rows = [
+        {"call": call, "ours": ours, "values": [one if isinstance(one, str) else plain(one) for one in values]}
+        for call, ours, values in globals()[f"lists_{tool}"](old["lists"])
+    ]
+    new = old | {tool: {"version": version(PACKAGES[tool]), "command": command, "rows": rows}}
+    LISTS.write_bytes(gzip.compress(json.dumps(new, separators=(",", ":")).encode(), mtime=0))
+    print(f"{sum(len(one['values']) for one in rows)} values of {tool} {new[tool]['version']}")
+
+
 RECORDERS = {
     "mlflow": record_mlflow, "haystack": record_haystack, "llama_index": record_llama_index,
     "trulens": record_trulens, "ragas": record_ragas, "azure_ai": record_azure_ai, "engines": record_engines,
@@ -423,8 +517,8 @@ RECORDERS = {
 
 def main():
     """Replace the records of the peers that are named, and keep the others."""
-    if sys.argv[1] == "reports":
-        record_reports(sys.argv[2])
+    if sys.argv[1] in ("reports", "lists"):
+        (record_reports if sys.argv[1] == "reports" else record_lists)(sys.argv[2])
         return
     old = json.loads(gzip.decompress(PATH.read_bytes())) if PATH.exists() else []
     new = [one for asked in sys.argv[1:] for one in RECORDERS[asked.partition("-")[0]]()]

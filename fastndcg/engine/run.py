@@ -485,9 +485,10 @@ def apply_undefined_policy(
             np.copyto(row, policy, where=is_undefined)
         elif is_undefined.any():
             query = rankings.query_name(int(np.argmax(is_undefined)))
+            own_reason = metric.record.undefined  # "never": the convention leaves the query out
+            why = reason or ("nothing is relevant" if own_reason == "never" else own_reason)
             raise UndefinedMetricError(
-                f"{metric} must have a value for every query, but {query} has none "
-                f"({reason or metric.record.undefined}). Drop the query, or take ",
+                f"{metric} must have a value for every query, but {query} has none ({why}). Drop the query, or take ",
                 Choice("undefined", ["nan"]),
                 ".",
             )

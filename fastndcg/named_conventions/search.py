@@ -341,6 +341,11 @@ RETRIEVAL = (
                 "metric_definitions.py of 3.16.1:420, issue 25965", 0.6309297535714575, 0.0,
                 case="relevant a_bc574ae_2, retrieved a, a, z: ndcg_at_k(3)",
             ),
+            Bug(
+                "a relevant document that is retrieved again is another relevant document of nDCG, also in the ideal",
+                "metric_definitions.py:409-420", 0.6934264036172708, "1.1309 with duplicates='counted', 0.6309 with "
+                "'first'", case="relevant a, retrieved x, a, a: ndcg_at_k(3)",
+            ),
         ),
         metrics=same("nDCG ndcg_at_k", "P precision_at_k", "R recall_at_k"),
         **IDS,
@@ -372,7 +377,7 @@ RETRIEVAL = (
     Convention(
         "llama_index",
         undefined="raise",
-        no_relevant="undefined",
+        no_relevant="skipped",
         missing_in_run="raise",
         peer="LlamaIndex",
         versions="llama-index-core 0.14.25",
@@ -383,15 +388,23 @@ RETRIEVAL = (
             ("NDCG up to 0.12.2, k the number retrieved", "llama_index(ideal=k best)"),
             ("HitRate(use_granular_hit_rate=True)", "R"),
         ),
+        bugs=(
+            Bug(
+                "an expected id that is given twice counts twice in the ideal of NDCG",
+                "metrics.py:422-425", 0.6131471927654584, "1.0 for a set, an error for a list",
+                case="expected id1, id1, retrieved id1: NDCG",
+            ),
+        ),
         metrics=same("nDCG NDCG", "AP AveragePrecision", "RR MRR", "Success HitRate", "P Precision", "R Recall"),
         **(IDS | {"missing_in_qrels": "raise"}),
     ),
     Convention(
         "trulens",
-        no_relevant="undefined",
+        no_relevant="skipped",
         peer="TruLens",
         versions="trulens-feedback 2.16.0",
         source="feedback/groundtruth.py:357-426, 454-492, 518-555, 580-610, 632-653: GroundTruthAgreement",
+        options=(("ndcg_at_k without k, the number retrieved", "trulens(ideal=min(k, n_retrieved))"),),
         bugs=(
             Bug(
                 LABEL_0.format("expect_score"),

@@ -212,6 +212,11 @@ def test_undefined_where_the_convention_refuses_it():
         message,
         lambda: fn.evaluate(rankings, metrics="rr,map", convention="default(undefined=raise)"),
     )
+    refused(
+        fn.UndefinedMetricError,
+        message.replace("AP", "P"),
+        lambda: fn.evaluate(rankings, metrics="p", convention="default(undefined=raise,no_relevant=skipped)"),
+    )
 
 
 def test_long_texts_are_read_in_linear_time():
