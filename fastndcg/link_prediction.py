@@ -37,7 +37,8 @@ from fastndcg.partitions import run_each
 from fastndcg.rankings.compact import HitRankings, KnownHits, ScoreRowRankings, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, count_before, read_only
-from fastndcg.results.results import PairResults, Results, Shares, check_pairs
+from fastndcg.results.kinds import PairResults, check_pairs
+from fastndcg.results.results import Results, Shares
 from fastndcg.runtime.progress import without_progress
 from fastndcg.runtime.threads import check_threads
 

@@ -21,7 +21,7 @@ from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array, read_only
-from fastndcg.results.results import Results
+from fastndcg.results.kinds import Agreement
 from fastndcg.runtime.threads import check_threads, run_all
 
 
@@ -89,35 +89,6 @@ def agreement(
     output = evaluate_pairs_of_rankings(pairs, parsed, n_threads)
     default = conventions["default"]
     return Agreement(output.values, parsed, pairs.query_ids, default, n_tied=output.n_tied, notes=pairs.notes)
-
-
-class Agreement(Results):
-    """
-    The agreement of two rankings of each query: `Results` with a line on ties.
-
-    `agreement` makes it. `n_tied` is the number of queries in which either ranking has equal scores.
-
-    Parameters
-    ----------
-    values, metrics, query_ids, convention, n_tied, value_weights, n_missing_in_run, n_missing_in_qrels, notes
-        See `Results`.
-    chance_values, provenance, judged
-        See `Results`.
-
-    Examples
-    --------
-    >>> result = fn.agreement([[2, 1, 1]], [[3, 2, 1]], "tau_ap")
-    >>> result["tau_ap"], result.n_tied
-    (array([0.75]), 1)
-    """
-
-    __slots__ = ()
-
-    def _footer(self) -> list[str]:
-        averages = dict.fromkeys(metric.name for metric in self.metrics if metric.name in ("RBO", "tau_ap"))
-        ties = f"equal scores, which {self.n_tied} of {len(self)} queries have"
-        first = f"{' and '.join(averages)}: means over all orders of {ties}" if averages else ties
-        return [first, *self.notes]
 
 
 CHUNK_DOCUMENTS = 1 << 16  # of both rankings

@@ -21,7 +21,7 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import find_kernel_place
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array, read_only
-from fastndcg.results.results import Results
+from fastndcg.results.kinds import BeyondAccuracy
 from fastndcg.runtime.threads import check_threads, run_all
 
 
@@ -105,80 +105,8 @@ def beyond_accuracy(
     if names is None and item_data.user_ids is not None:
         names = item_data.user_ids.names()
     output = evaluate_items(item_data, parsed, n_threads)
-    return BeyondAccuracy(output.values, parsed, names, dict(output.overall or {}))
-
-
-class BeyondAccuracy(Results):
-    """
-    Results with one row a user.
-
-    See `Results` for the methods.
-
-    Some metrics, such as coverage, have one value for all users together. Their column of `values` is NaN. Their mean
-    is that value, and so is ``result["coverage"]``. `beyond_accuracy` makes it.
-
-    Parameters
-    ----------
-    values : (n_users, n_metrics) float64 array
-        One value a user and metric, NaN for a metric with one value for all users.
-    metrics : tuple of Metric
-        One a column.
-    user_ids : (n_users,) array or None
-        One a row. By default their numbers from 0.
-    has_one_value : dict
-        The value for all users of each metric that has one.
-
-    Examples
-    --------
-    >>> result = fn.beyond_accuracy([[0, 1], [0, 2]], "coverage, popularity", popularity=[3, 2, 1, 0])
-    >>> result["coverage"], result["popularity"]
-    (array(0.75), array([2.5, 2. ]))
-    >>> result.mean(), result.has_one_value
-    ({'coverage': 0.75, 'popularity': 2.25}, {coverage: 0.75})
-    """
-
-    __slots__ = ("has_one_value",)
-
-    def __init__(
-        self, values: Array, metrics: tuple[Metric, ...], user_ids: Array | None, has_one_value: dict[Metric, float]
-    ) -> None:
-        super().__init__(values, metrics, user_ids, conventions["default"])
-        self.has_one_value = has_one_value
-
-    def __getitem__(self, metric: str | Metric) -> Array:
-        """Return every user's value of one metric, or the one value for all users."""
-        column_metric = self.metrics[self._column(metric)]
-        if column_metric in self.has_one_value:
-            return np.asarray(self.has_one_value[column_metric])
-        return super().__getitem__(column_metric)
-
-    def means(self, weights: Any = None) -> list[float]:
-        """
-        Return each metric's mean over users, or its one value for all users.
-
-        Parameters
-        ----------
-        weights : (n_users,) array or {user id: weight}, optional
-            See `mean`.
-
-        Returns
-        -------
-        list of float
-            In the order of the metrics.
-        """
-        user_means = super().means(weights)
-        return [self.has_one_value.get(metric, mean) for metric, mean in zip(self.metrics, user_means, strict=True)]
-
-    def _table(self) -> list[tuple[str, str, str, str]]:
-        head, *rows = super()._table()
-        body = [
-            (*row[:2], "all", "") if metric in self.has_one_value else row
-            for metric, row in zip(self.metrics, rows, strict=True)
-        ]
-        return [(head[0], head[1], "users", head[3]), *body]
-
-    def _footer(self) -> list[str]:
-        return [*(["all: one value for all users together"] if self.has_one_value else []), *self.notes]
+    default = conventions["default"]
+    return BeyondAccuracy(output.values, parsed, names, default, has_one_value=output.overall or {})
 
 
 CHUNK_ITEMS = 1 << 17

@@ -17,7 +17,7 @@ from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array, read_only
-from fastndcg.results.results import Results
+from fastndcg.results.kinds import SpanResults
 from fastndcg.runtime.threads import check_threads, run_all
 
 CHUNK_SPANS = 1 << 14  # chunks of text whose coverage one kernel call computes
@@ -91,36 +91,6 @@ def evaluate_spans(
         evaluate_joined(joined, parsed, n_threads), parsed, joined.query_ids, conventions["default"],
         n_missing_in_run=joined.n_missing_in_chunks, n_missing_in_qrels=joined.n_missing_in_gold,
     )  # fmt: skip
-
-
-class SpanResults(Results):
-    """
-    How much of the gold text retrieved chunks cover: `Results` with one row a query of the gold.
-
-    `evaluate_spans` makes it.
-
-    Parameters
-    ----------
-    values, metrics, query_ids, convention, n_tied, value_weights, n_missing_in_run, n_missing_in_qrels, notes
-        See `Results`.
-    chance_values, provenance, judged
-        See `Results`.
-
-    Examples
-    --------
-    >>> fn.evaluate_spans({"q": [("a", 0, 10)]}, {"q": [("a", 5, 10)]}, "span_recall")["span_recall"]
-    array([0.5])
-    """
-
-    __slots__ = ()
-
-    def _footer(self) -> list[str]:
-        lines = []
-        if self.n_missing_in_run:
-            lines.append(f"queries without chunks: {self.n_missing_in_run} (zero)")
-        if self.n_missing_in_qrels:
-            lines.append(f"queries without gold text: {self.n_missing_in_qrels} (skip)")
-        return [*lines, *self.notes]
 
 
 def apply_overlap(metric: Metric, overlap: str) -> Metric:

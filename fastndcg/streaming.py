@@ -321,7 +321,7 @@ class Summary(MeanTable):
     ({'RR': 0.75}, 2)
     """
 
-    __slots__ = ("_remedy", "partial")
+    __slots__ = ("partial", "remedy")
 
     def __init__(self, partial: PartialSums, metrics: tuple[Metric, ...], convention: Convention, remedy: str) -> None:
         self.partial = partial
@@ -329,7 +329,7 @@ class Summary(MeanTable):
         self.convention = convention
         self.n_tied, self.n_missing_in_run, self.n_missing_in_qrels = (partial.counts.get(name, 0) for name in COUNTS)
         self._notes = ()
-        self._remedy = remedy
+        self.remedy = remedy
 
     def __len__(self) -> int:
         return self.partial.counts.get("n_queries", 0)
@@ -338,11 +338,11 @@ class Summary(MeanTable):
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error that says how to get what only `Results` have."""
-        reason = f", as values of single queries were not kept. {self._remedy}" if hasattr(Results, name) else ""
+        reason = f", as values of single queries were not kept. {self.remedy}" if hasattr(Results, name) else ""
         raise AttributeError(f"a Summary has no `{name}`{reason}", name=name, obj=self)
 
     def __getitem__(self, metric: object) -> NoReturn:
-        raise TypeError(f"a Summary has no columns, as values of single queries were not kept. {self._remedy}")
+        raise TypeError(f"a Summary has no columns, as values of single queries were not kept. {self.remedy}")
 
     def mean(self) -> dict[str, float]:
         """
@@ -398,7 +398,7 @@ class Summary(MeanTable):
         Settings(interval=method, level=level)
         if method not in PART_INTERVALS:
             raise InvalidInputError(
-                f"`method` must be 'auto' or 't', as values of single queries were not kept. {self._remedy}"
+                f"`method` must be 'auto' or 't', as values of single queries were not kept. {self.remedy}"
             )
         place = self._column(metric)
         total, squares = self.partial.sums[place], self.partial.squares[place]

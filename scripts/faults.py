@@ -339,6 +339,10 @@ FAULTS = (
     Fault("hamming: equal bits are counted", "kernels/scoring/panels.py",
           "(user ^ item)", "(user & item)",
           "scoring/test_number_formats.py::test_hamming_distance_of_packed_bits"),
+    # results
+    Fault("saved results of spans are read as others", "results/kinds.py",
+          '"evaluate_spans": SpanResults', '"evaluate_spans": Results',
+          "results/test_kinds.py::test_every_use_has_the_values_or_says_why_not"),
     # proofs of the tables
     Fault("a convention claims a metric without a proof", "tests/helpers/factor_cases.py",
           '"precision_at_k@{k}": "P@{k}", ', "",

@@ -84,7 +84,7 @@ def make_choices() -> str:
     from fastndcg.metrics.families.spans import OVERLAP
     from fastndcg.named_conventions import CHOICES, KINDS, conventions
     from fastndcg.reports.plots import KINDS as KINDS_OF_PLOTS
-    from fastndcg.results.results import COMPETITORS, ROWS
+    from fastndcg.results.kinds import COMPETITORS, ROWS
     from fastndcg.scoring.embeddings import SIMILARITIES
     from fastndcg.statistics import settings
 

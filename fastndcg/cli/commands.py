@@ -140,12 +140,14 @@ document, the first character, and the one after the last.
   fastndcg spans gold.json chunks.json
   fastndcg spans gold.csv chunks.csv -m span_recall@5,span_ndcg@5 --per-query
   fastndcg spans gold.csv chunks.parquet --columns document=file,start=from --overlap counted
+  fastndcg spans gold.json chunks.json --save-baseline base.json
 """,
         {
             "": "gold, chunks",
             "what is computed": "metrics (spans), overlap, threads",
             "how files are read": "columns (spans)",
             "output": "format, json, output, per-query",
+            "in CI": "save-baseline",
         },
         inputs="gold chunks",
     ),
@@ -196,7 +198,8 @@ The first metric of -m is drawn, by a curve at each cutoff.
         """\
 Decide whether RUN may replace the baseline. A metric passes if the lower bound of the difference lies above the margin,
 and fails if the upper one lies below it. Otherwise there are too few queries to tell, and the gate says how many would
-do. The baseline is a run, or a file that --save-baseline wrote.
+do. The baseline is a run, or a file that --save-baseline wrote. Where `fastndcg spans` wrote it, QRELS and RUN are GOLD
+and CHUNKS.
 
 exit codes: 0 pass, 1 fail, 3 undecided, 4 not comparable, 2 wrong use
 """,

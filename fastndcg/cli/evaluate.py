@@ -237,3 +237,6 @@ def run_spans(arguments: argparse.Namespace) -> None:
         arguments.gold, arguments.chunks, metrics, columns=arguments.columns.predictions, **settings
     )
     write_reports(arguments, [Report(Path(arguments.chunks).name, result)])
+    if arguments.save_baseline is not None:
+        result.save(arguments.save_baseline, truth=arguments.gold, predictions=arguments.chunks)
+        output.say_written(arguments.save_baseline)

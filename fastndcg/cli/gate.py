@@ -16,34 +16,43 @@ EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3, "not comparable": 4}
 
 def run_gate(arguments: argparse.Namespace) -> int:
     """Write the verdict, and return its exit code."""
-    metrics = parse_metrics(arguments.metrics) if arguments.metrics else None
+    metrics = parse_metrics(arguments.metrics, None) if arguments.metrics else None
     margin = options.read_values("--margin", arguments.margin, "a number, or METRIC=X for each metric", str) or 0.0
     if isinstance(margin, list):
         (margin,) = margin if len(margin) == 1 else [", ".join(margin)]  # which `gate` refuses
     floors = options.read_floors(arguments.fail_under)
     (candidate_path,) = arguments.runs
-    from fastndcg.results.results import load_result  # imports numpy, which the checks above do without
-    from fastndcg.results.saved import is_saved_result
+    from fastndcg.results.results import Results  # imports numpy, which the checks above do without
     from fastndcg.statistics.gate import gate
 
-    qrels = files.read_judgments(arguments.qrels, arguments)
     design: dict[str, Any] = {}
     for name, path in options.pick(arguments, "clusters strata weights").items():
         design[name] = files.read_pairs(path, "weight" if name == "weights" else "segment")
-    is_saved = is_saved_result(arguments.baseline)
-    baseline = (
-        load_result(arguments.baseline) if is_saved else files.read_predictions(arguments.baseline, qrels, arguments)
-    )
-    candidate = files.read_predictions(candidate_path, qrels, arguments)
-    metrics = metrics if metrics or is_saved else parse_metrics(options.DEFAULT_METRICS)
+    truth, baseline, candidate = _read_compared(arguments, candidate_path)
+    metrics = metrics if metrics or isinstance(baseline, Results) else parse_metrics(options.DEFAULT_METRICS)
     verdict = gate(
-        qrels, baseline, candidate, metrics, margin=margin, floors=floors, floor_by=arguments.fail_by,
+        truth, baseline, candidate, metrics, margin=margin, floors=floors, floor_by=arguments.fail_by,
         **options.pick(arguments, "level sequential convention threads"), **design, **files.list_duplicates(arguments),
         **files.read_selection(arguments, [candidate_path, arguments.baseline]),
     )  # fmt: skip
     text = f"{verdict}\n" if arguments.format == "text" else getattr(verdict, f"to_{arguments.format}")()
     output.write([text], arguments.output)
     return EXIT_CODES[verdict.verdict]
+
+
+def _read_compared(arguments: argparse.Namespace, candidate: str) -> tuple[Any, Any, Any]:
+    """Return the truth, the baseline and the candidate. Chunks are evaluated as those of a saved baseline were."""
+    from fastndcg.results.kinds import SpanResults, load_result
+    from fastndcg.results.saved import is_saved_result
+    from fastndcg.span_retrieval import evaluate_spans
+
+    saved = load_result(arguments.baseline) if is_saved_result(arguments.baseline) else None
+    if isinstance(saved, SpanResults):
+        settings = {"columns": arguments.columns.predictions, "threads": arguments.threads}
+        return arguments.qrels, saved, evaluate_spans(arguments.qrels, candidate, saved.metrics, **settings)
+    qrels = files.read_judgments(arguments.qrels, arguments)
+    baseline = files.read_predictions(arguments.baseline, qrels, arguments) if saved is None else saved
+    return qrels, baseline, files.read_predictions(candidate, qrels, arguments)
 
 
 def run_plan(arguments: argparse.Namespace) -> None:
@@ -64,7 +73,7 @@ def run_plan(arguments: argparse.Namespace) -> None:
 
 def _read_source(text: str) -> Any:
     """Return the results of one file, or the gate of two."""
-    from fastndcg.results.results import load_result
+    from fastndcg.results.kinds import load_result
     from fastndcg.statistics.gate import gate
 
     results = [load_result(path) for path in text.split(",")]

@@ -222,8 +222,7 @@ OPTIONS = {
         "above it where lower values are better; may be repeated", action="append", default=[]),
     "fail-by": _first("--fail-by", choices.FloorBy, "what must reach X: the mean, or the worse end of its one-sided "
         "interval"),
-    "save-baseline": _option("--save-baseline", "FILE", "also write the values of all queries of one run, for "
-        "`fastndcg gate`"),
+    "save-baseline": _option("--save-baseline", "FILE", "also write the values of all queries, for `fastndcg gate`"),
     "baseline (gate)": _option("--baseline", "FILE", "the run that RUN replaces, or its results (--save-baseline)",
         required=True),
     "margin (gate)": _option("--margin", "X", "how much worse the mean may be: a number, a share of the baseline "

@@ -348,15 +348,18 @@ Metric.__doc__ = _Docstring(Metric.__doc__)  # type: ignore[assignment]
 Metrics: TypeAlias = str | Metric | Iterable[str | Metric]
 
 
-def parse_metrics(metrics: Metrics | None, function: str = "evaluate") -> tuple[Metric, ...]:
+def parse_metrics(metrics: Metrics | None, function: str | None = "evaluate") -> tuple[Metric, ...]:
     """
     Return metrics as a tuple without repetitions, from texts, lists of texts or values.
+
+    They must be metrics of `function`. None allows those of all functions, which results can have.
 
     >>> parse_metrics("ndcg@10, map"), parse_metrics(["P(rel=2)@5"])
     ((nDCG@10, AP), (P(rel=2)@5,))
     """
+    example = EXAMPLES[function or "evaluate"]
     if metrics is None:
-        raise InvalidInputError(f"`metrics` is missing. Name at least one, such as '{EXAMPLES[function]}'")
+        raise InvalidInputError(f"`metrics` is missing. Name at least one, such as '{example}'")
     if isinstance(metrics, Metric):
         return _check_function(function, (metrics,))
     if isinstance(metrics, Mapping):
@@ -376,11 +379,11 @@ def parse_metrics(metrics: Metrics | None, function: str = "evaluate") -> tuple[
                 f"`metrics` must be texts or Metric values, not {type(part).__name__}: {shorten(part)}"
             )
     if not metric_set:
-        raise InvalidInputError(f"`metrics` is empty. Name at least one, such as '{EXAMPLES[function]}'")
+        raise InvalidInputError(f"`metrics` is empty. Name at least one, such as '{example}'")
     return _check_function(function, tuple(metric_set))
 
 
-def parse_single_metric(metric: Metrics, remedy: str, function: str = "evaluate") -> Metric:
+def parse_single_metric(metric: Metrics, remedy: str, function: str | None = "evaluate") -> Metric:
     """Return the only metric of the argument `metric`. Raise an error with the remedy for several."""
     parsed = parse_metrics(metric, function)
     if len(parsed) != 1:
@@ -445,10 +448,10 @@ def _refuse_blanks(text: str) -> None:
 COMMANDS = {"evaluate": "evaluate", "agreement": "agreement", "evaluate_spans": "spans"}  # of functions
 
 
-def _check_function(function: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+def _check_function(function: str | None, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
     """Return the metrics, or raise an error that names the function for the first metric of another function."""
     for metric in metrics:
-        if metric.record.function_name != function:
+        if function is not None and metric.record.function_name != function:
             own = metric.record.function_name
             command = COMMANDS.get(own)
             raise InvalidInputError(

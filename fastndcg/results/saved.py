@@ -51,7 +51,7 @@ class Provenance(NamedTuple):
 
 
 def read_saved(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the arguments of `Results`, or of `PairResults`, that a file has: see `load_result`."""
+    """Return the arguments of `Results`, or of another kind, that a file has: see `load_result`."""
     name = show_name(os.fspath(path))
     fields = _read_fields(path, name)
     metrics = _read_metrics(fields, name)
@@ -62,12 +62,17 @@ def read_saved(path: str | os.PathLike[str]) -> dict[str, Any]:
         ids = [row["query"] for row in rows]
         weights = _read_matrix(fields, "value_weights", len(rows), len(names))
         chance = _read_matrix(fields, "chance_values", len(rows), len(names))
+        others: dict[str, Any] = {}
+        if "n_pairs" in fields:
+            others["document_ids"] = _make_ids(row["document"] for row in rows)
+        if metrics[0].record.function_name == "beyond_accuracy":
+            means = {metric: fields["mean"][str(metric)] for metric in metrics if metric.record.has_one_value}
+            others["has_one_value"] = {metric: _read_number(mean) for metric, mean in means.items()}
     except (KeyError, TypeError, ValueError):
         _refuse(name, "a query has no value of a metric")
     digests = fields.get("digests", {})
-    documents = [row["document"] for row in rows if "document" in row]
     return {
-        **({"document_ids": _make_ids(documents)} if rows and len(documents) == len(rows) else {}),
+        **others,
         "values": values.reshape(len(rows), len(names)),
         "metrics": metrics,
         "query_ids": _make_ids(ids) if fields.get("has_query_ids", True) else None,
@@ -193,7 +198,7 @@ def _read_fields(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
 
 def _read_metrics(fields: Mapping[str, Any], name: str) -> tuple[Metric, ...]:
     try:
-        return parse_metrics(fields["metrics"])
+        return parse_metrics(fields["metrics"], None)
     except FastndcgError as error:
         raise InvalidInputError(f"{name} must have metrics of this version: {error}") from None
 

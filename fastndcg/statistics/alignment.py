@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
-from fastndcg.results.results import PairResults, Results
+from fastndcg.results.kinds import PairResults
+from fastndcg.results.results import MeanTable, Results
 from fastndcg.runtime.escapes import show_name
 
 
@@ -32,7 +33,7 @@ def align(results: Mapping[str, Results], metrics: tuple[Metric, ...]) -> Aligne
     """
     names = list(results)
     _check_rows(results)
-    ids = [_list_row_ids(results[name]) for name in names]
+    ids = [list_row_ids(results[name]) for name in names]
     values = [_select_metrics(results[name], metrics) for name in names]
     _check_unique_ids(names[0], ids[0])
     if all(np.array_equal(ids[0], other) for other in ids[1:]):
@@ -52,8 +53,23 @@ def align(results: Mapping[str, Results], metrics: tuple[Metric, ...]) -> Aligne
     return AlignedValues(union, metrics, columns, n_missing)
 
 
-def _list_row_ids(results: Results) -> Array:
+def list_row_ids(results: Results) -> Array:
+    """Return the id of each row: that of its query, or of its pair."""
     return results.pair_ids if isinstance(results, PairResults) else results.query_ids
+
+
+def find_clusters(results: Results, row_ids: Array, clusters: Any) -> Any:
+    """Return the clusters of rows. The pairs of a query are one, unless the user gives others."""
+    if clusters is None and isinstance(results, PairResults):
+        return [query for query, _ in row_ids.tolist()]
+    return clusters
+
+
+def refuse_means(results: Any) -> None:
+    """Raise an error for results that have means alone."""
+    if isinstance(results, MeanTable) and not isinstance(results, Results):
+        remedy = getattr(results, "remedy", "")
+        raise InvalidTypeError(f"results must have the values of single queries, and a Summary has none. {remedy}")
 
 
 def _check_rows(results: Mapping[str, Results]) -> None:
@@ -71,9 +87,10 @@ def _check_rows(results: Mapping[str, Results]) -> None:
 def check_aggregates_are_means(results: Results, metrics: Iterable[Metric]) -> None:
     """Raise if a metric's value over all queries is not the mean of the queries' values."""
     for metric in metrics:
-        if metric.aggregate is not None:
+        if metric.aggregate is not None or metric.record.has_one_value:
+            other = "the other metrics alone" if metric.aggregate is None else metric.bare
             raise InvalidInputError(
-                f"intervals and tests are of means over queries, but {metric} is no mean. Take {metric.bare}."
+                f"intervals and tests are of means over queries, but {metric} is no mean. Take {other}."
             )
     if results.value_weights is None:
         return

@@ -30,10 +30,11 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
+from fastndcg.results.kinds import PairResults
 from fastndcg.results.per_query import keep_known
-from fastndcg.results.results import PairResults, Results
+from fastndcg.results.results import MeanTable, Results
 from fastndcg.runtime.progress import track, use_progress
-from fastndcg.statistics.alignment import AlignedValues, align
+from fastndcg.statistics.alignment import AlignedValues, align, find_clusters, refuse_means
 from fastndcg.statistics.comparison import ComparedInputs, Comparison
 from fastndcg.statistics.curves import at_all_cutoffs, compute_points, find_curve_metrics
 from fastndcg.statistics.moments import find_bounds, refuse_wide_margin
@@ -225,10 +226,9 @@ def compare(
         results = _evaluate_systems(truth, named_systems, selection.every, options)
         _check_conventions(results, mixed_conventions)
         every = align(results, selection.every)
-        has_pairs = isinstance(next(iter(results.values())), PairResults)
-        if has_pairs and clusters is None:
-            clusters = [query for query, _ in every.query_ids.tolist()]
+        first = next(iter(results.values()))
         every_id = every.query_ids
+        clusters = find_clusters(first, every_id, clusters)
         design, weighted, notes = _make_design(every_id, {"weights": weights, "clusters": clusters, "strata": strata})
         if len(weighted) < len(every_id):
             every = every._replace(query_ids=every_id[weighted], columns=[column[weighted] for column in every.columns])
@@ -244,7 +244,7 @@ def compare(
         points = compute_points(list(named_systems), in_curves.columns, in_curves.metrics, bounds, design, level)
         if len(selection.every) > len(selection.compared):
             aligned, results = _drop_curve_values(aligned, results, named_systems)
-        inputs = None if has_pairs else _refer_to_inputs(truth, named_systems, options)
+        inputs = None if isinstance(first, PairResults) else _refer_to_inputs(truth, named_systems, options)
         return Comparison(
             results,
             aligned,
@@ -279,7 +279,7 @@ class _Selection(NamedTuple):
 
 
 def _holds_only_results(truth: Any) -> bool:
-    return isinstance(truth, Mapping) and bool(truth) and all(isinstance(value, Results) for value in truth.values())
+    return isinstance(truth, Mapping) and bool(truth) and all(isinstance(value, MeanTable) for value in truth.values())
 
 
 def _read_systems(systems: Any) -> dict[str, Any]:
@@ -301,6 +301,7 @@ def _read_systems(systems: Any) -> dict[str, Any]:
             raise InvalidInputError(
                 f"`systems` must have different names, but {shorten(name)} occurs twice. Rename one of the two."
             )
+        refuse_means(predictions)
         named_systems[name] = predictions
     if len(named_systems) < 2:
         raise InvalidInputError(
@@ -339,7 +340,7 @@ def _select_metrics(metrics: Metrics | None, curves: Metrics | None, named_syste
         first: Results = next(iter(named_systems.values()))
         compared = first.metrics
     else:
-        compared = parse_metrics(metrics)
+        compared = parse_metrics(metrics, None)  # `Evaluator` refuses those that it does not compute
     requested = at_all_cutoffs(parse_metrics(curves)) if curves else ()
     in_curves = find_curve_metrics(tuple(dict.fromkeys((*compared, *requested))))
     return _Selection(compared, in_curves, tuple(dict.fromkeys((*compared, *in_curves))))

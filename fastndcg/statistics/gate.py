@@ -17,12 +17,13 @@ from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, fo
 from fastndcg.metrics.metric import Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
+from fastndcg.results.kinds import PairResults, load_result
 from fastndcg.results.notes import describe_judged
-from fastndcg.results.results import Results, load_result
+from fastndcg.results.results import Results
 from fastndcg.results.saved import compute_digest, is_saved_result
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.foreign_arrays import Picklable
-from fastndcg.statistics.alignment import align, check_aggregates_are_means
+from fastndcg.statistics.alignment import align, check_aggregates_are_means, find_clusters, list_row_ids, refuse_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.intervals import (
@@ -397,7 +398,11 @@ def gate(
         )
     results, problems = _evaluate_both(truth, baseline, candidate, metrics, convention, threads, options)
     base, new = results
-    parsed = base.metrics if metrics is None else parse_metrics(metrics)
+    if sequential and isinstance(base, PairResults):
+        raise InvalidInputError(
+            "`sequential` must be False for pairs, since those of a query are not independent. Leave it out."
+        )
+    parsed = base.metrics if metrics is None else parse_metrics(metrics, None)
     check_direction(parsed, "a gate")
     margins = {metric: _find_margin(margin, metric, parsed) for metric in parsed}
     for metric, (value, is_share) in margins.items():
@@ -411,6 +416,7 @@ def gate(
         rows = [GateRow(str(metric), "not comparable", reason="; ".join(problems)) for metric in parsed]
         return Gate(rows, (), _list_notes(base, new, settings, sequential), (np.empty((0, len(parsed))),) * 2)
     aligned = align({"baseline": base, "candidate": new}, parsed)
+    design_options["clusters"] = find_clusters(base, aligned.query_ids, clusters)
     design, weighted = read_design(aligned.query_ids, **design_options)
     columns = [column[weighted] for column in aligned.columns]
     places = range(len(parsed))
@@ -591,6 +597,8 @@ def _evaluate_both(
 ) -> tuple[tuple[Results, Results], list[str]]:
     """Return the results of both, and the reasons why they cannot be compared."""
     both = [load_result(value) if is_saved_result(value) else value for value in (baseline, candidate)]
+    for value in both:
+        refuse_means(value)
     finished = [value for value in both if isinstance(value, Results)]
     needs_truth = len(finished) < 2
     if needs_truth and truth is None:
@@ -641,7 +649,7 @@ def _find_problems(base: Results, new: Results, metrics: Sequence[Metric]) -> li
             f"judged queries missing in the run: {new.n_missing_in_run} of the candidate, {base.n_missing_in_run} of "
             "the baseline"
         )
-    problems += _find_query_problems(base.query_ids, new.query_ids)
+    problems += _find_query_problems(list_row_ids(base), list_row_ids(new))
     if problems:
         return problems
     aligned = align({"baseline": base, "candidate": new}, tuple(metrics))
@@ -700,7 +708,7 @@ def _read_names(name: str, values: Any, metrics: Sequence[Metric]) -> dict[Metri
     """Return values by metric, with an error for a metric that is not compared."""
     if not isinstance(values, Mapping):
         raise InvalidTypeError(f"`{name}` must be {{metric: number}}, got {shorten(values)}. Pass a dict.")
-    by_metric = {parse_metrics(key)[0]: value for key, value in values.items()}
+    by_metric = {parse_metrics(key, None)[0]: value for key, value in values.items()}
     for metric in by_metric:
         if metric not in metrics:
             raise InvalidInputError(

@@ -15,12 +15,13 @@ from fastndcg.exports import dump_json
 from fastndcg.metrics.metric import Metric, parse_single_metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
+from fastndcg.results.kinds import PairResults
 from fastndcg.results.notes import describe_judged
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.progress import track
-from fastndcg.statistics.alignment import align
+from fastndcg.statistics.alignment import align, refuse_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.intervals import END_WEIGHT, Interval
@@ -286,7 +287,7 @@ def leaderboard(
             return rank_comparison(truths, metric, settings)
         _refuse_given(given, "published means")
         return _rank_published(_read_published(truths), str(metric), mean, resample, settings)
-    parsed = parse_single_metric(metric, "Make a leaderboard of each.")
+    parsed = parse_single_metric(metric, "Make a leaderboard of each.", None)
     if not isinstance(truths, Mapping) or not isinstance(systems, Mapping):
         raise InvalidTypeError(
             "`truths` and `systems` must be {data set: truth} and {system: {data set: predictions}}. Pass dicts."
@@ -347,6 +348,12 @@ def _evaluate_all(
 def _evaluate_data_set(
     truth: Any, runs: Mapping[str, Any], metric: Metric, options: dict[str, Any]
 ) -> dict[str, Results]:
+    for run in runs.values():
+        refuse_means(run)
+        if isinstance(run, PairResults):
+            raise InvalidInputError(
+                "`systems` must not be results of pairs, which depend on each other in a query. Pass their comparison."
+            )
     if all(isinstance(run, Results) for run in runs.values()):
         return dict(runs)
     evaluator = Evaluator(truth, metric, **options)

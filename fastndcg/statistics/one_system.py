@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
+from fastndcg.results.kinds import PairResults
 from fastndcg.results.per_query import read_per_query_array
-from fastndcg.results.results import PairResults, Results
+from fastndcg.results.results import Results
 from fastndcg.statistics.alignment import check_aggregates_are_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
@@ -48,12 +49,13 @@ class Segment(NamedTuple):
 
 def compute_interval(results: Results, metric: str | Metric, settings: Settings, **design: Any) -> Interval:
     """Return the mean of one metric with its interval: see `Results.confidence_interval`."""
-    column = results[metric][:, None]
-    parsed = parse_metrics(metric)
-    check_aggregates_are_means(results, parsed)
+    place = results._column(metric)
+    parsed = results.metrics[place]
+    check_aggregates_are_means(results, [parsed])
     sampling_design, queries = _read_design(results, design)
-    bounds = [find_bounds(parsed[0], results.convention)]
-    return Analysis([column[queries]], [Quantity(0, 0)], sampling_design, settings, bounds).intervals[0]
+    bounds = [find_bounds(parsed, results.convention)]
+    column = results.values[queries, place][:, None]
+    return Analysis([column], [Quantity(0, 0)], sampling_design, settings, bounds).intervals[0]
 
 
 def summarize_segments(results: Results, segments: Any, settings: Settings, **design: Any) -> Table[Segment]:

@@ -11,6 +11,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports import Printable, PrintedTable
 from fastndcg.rankings.validation import check_whole_number
 from fastndcg.results.results import Results
+from fastndcg.statistics.alignment import check_aggregates_are_means, refuse_means
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.gate import Gate
 from fastndcg.statistics.intervals import compute_clopper_pearson, compute_tango
@@ -175,6 +176,7 @@ def _compute_design_effect(clusters: Any) -> float:
 
 def _find_std(source: Any, metric: Any, system: str | None) -> tuple[float, str]:
     """Return the standard deviation of the differences of two systems, and where it comes from."""
+    refuse_means(source)
     if isinstance(source, int | float | np.number) and not isinstance(source, bool):
         check_positive("from_", source, "0.2")
         return float(source), "given"
@@ -186,7 +188,9 @@ def _find_std(source: Any, metric: Any, system: str | None) -> tuple[float, str]
         differences = source.differences(metric)
         about = f"of {np.count_nonzero(~np.isnan(differences))} queries"
     elif isinstance(source, Results):
-        differences = math.sqrt(2) * source[source.metrics[0] if metric is None else metric]
+        place = 0 if metric is None else source._column(metric)
+        check_aggregates_are_means(source, [source.metrics[place]])
+        differences = math.sqrt(2) * source.values[:, place]
         about = f"√2 times that of one system in {np.count_nonzero(~np.isnan(differences))} queries"
     else:
         raise InvalidTypeError(

@@ -62,6 +62,34 @@ def test_saved_baseline(files, capsys):
     assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "sklearn.json", "--convention", "default"]) == 4
 
 
+def test_spans(tmp_path, monkeypatch, capsys):
+    """A baseline of `spans` has its metrics, and the new chunks are evaluated by them."""
+    monkeypatch.chdir(tmp_path)
+    gold = {query: [["a", 10, 20]] for query in QUERIES}
+    chunks = {name: {query: [["a", start, 25]] for query in QUERIES} for name, start in (("old", 10), ("new", 15))}
+    for name, spans in [("gold", gold), *chunks.items()]:
+        Path(f"{name}.json").write_text(json.dumps(spans))
+    spans = ["spans", "gold.json", "old.json", "-m", "span_recall@1, span_iou@1", "--overlap", "counted"]
+    assert cli.main([*spans, "--save-baseline", "base.json"]) == 0
+    expected = fn.evaluate_spans(gold, chunks["old"], "span_recall@1, span_iou@1", overlap="counted")
+    assert fn.load_result("base.json").to_dict() == expected.to_dict()
+    assert capsys.readouterr().err == "base.json written\n"
+    gate = ["gate", "gold.json", "old.json", "--baseline", "base.json"]
+    assert cli.main(gate) == 0
+    Path("new.csv").write_text("query,file,from,end\n" + "".join(f"{query},a,15,25\n" for query in QUERIES))
+    for name in ("new.json", "new.csv"):
+        gate[2] = name
+        columns = ["--columns", "document=file,start=from"] if name == "new.csv" else []
+        capsys.readouterr()
+        assert cli.main([*gate, "--margin", "span_recall@1=0.1", "--format", "json", *columns]) == 1
+        first, second = json.loads(capsys.readouterr().out)["rows"]
+        assert (first["metric"], first["candidate"], second["candidate"]) == ("span_recall@1", 0.5, 1 / 3)
+    assert cli.main([*gate, "-m", "span_iou(overlap=counted)@1", *columns]) == 1
+    Path("gold.json").write_text(json.dumps(gold | {"q99": [["a", 0, 9]]}))
+    assert cli.main([*gate, *columns]) == 4
+    assert cli.main(["plan", "-n", "99", "--from", "base.json"]) == 2  # its values are equal
+
+
 @pytest.mark.parametrize(
     ("form", "start"),
     [("text", "fail\n"), ("markdown", "### "), ("json", "{"), ("junit", "<?xml"), ("github", "::error title=")],
