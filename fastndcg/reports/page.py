@@ -76,7 +76,7 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
     """Return the variables of the template, without those of queries."""
     settings = comparison.settings
     named = [name for name in comparison.systems if name != comparison.baseline]
-    boards = [rank_comparison(comparison, metric) for metric in comparison.metrics]
+    boards = [rank_comparison(comparison, metric) for metric in comparison.metrics if metric.sign]
     others = show_name(named[0]) if len(named) == 1 else f"{len(named)} systems"
     return {
         "title": title or f"{others} compared with {show_name(comparison.baseline)}",

@@ -12,7 +12,7 @@ from fastndcg.choices import BoardMean, BoardUnit, DuplicateChoice, DuplicateRan
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports import dump_json
-from fastndcg.metrics.metric import Metric, parse_single_metric
+from fastndcg.metrics.metric import Metric, check_direction, parse_single_metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.kinds import PairResults
@@ -49,7 +49,7 @@ class BoardRow(NamedTuple):
     mean, low, high : float
         The mean, and its own confidence interval.
     rank : int
-        1 and the number of systems with a higher mean.
+        1 and the number of systems with a better mean.
     rank_low, rank_high : int
         The ranks that the data allow: all rank sets hold together with the confidence level.
     tier : int
@@ -91,6 +91,7 @@ class _Board(NamedTuple):
     errors: Array  # (n_systems, n_systems) standard errors of differences
     critical: float  # of all pairs together
     is_better: Array  # (n_systems, n_systems) bool: the first is surely better than the second
+    sign: int  # -1 if lower means are better
 
 
 class Leaderboard(Picklable, Table[BoardRow]):
@@ -233,7 +234,8 @@ def leaderboard(
     systems : {system: {data set: predictions}}, optional
         Predictions as `evaluate` takes them, or `Results`. Left out for published means and comparisons.
     metric : str or Metric
-        One metric, the same for all data sets. For published means, its name.
+        One metric, the same for all data sets. For published means, its name. Where lower values are better, the lowest
+        mean is first. Of a name that is not known, higher values are. A metric without direction is an error.
     mean : {'datasets', 'queries'}
         What counts alike: data sets, whose means are averaged, or queries.
     resample : {'queries', 'datasets'}, optional
@@ -288,13 +290,15 @@ def leaderboard(
         _refuse_given(given, "published means")
         return _rank_published(_read_published(truths), str(metric), mean, resample, settings)
     parsed = parse_single_metric(metric, "Make a leaderboard of each.", None)
+    check_direction([parsed], "a leaderboard")
     if not isinstance(truths, Mapping) or not isinstance(systems, Mapping):
         raise InvalidTypeError(
             "`truths` and `systems` must be {data set: truth} and {system: {data set: predictions}}. Pass dicts."
         )
     options = {**given, "convention": convention, "threads": threads, "progress": progress}
     values, bounds, notes = _evaluate_all(truths, systems, parsed, options)
-    return _rank_values(values, list(systems), str(parsed), mean, resample or "queries", settings, bounds, notes)
+    about = list(systems), str(parsed), mean, resample or "queries"
+    return _rank_values(values, *about, settings, bounds, notes, parsed.sign)
 
 
 class _DataSets(NamedTuple):
@@ -386,6 +390,8 @@ def rank_comparison(comparison: Comparison, metric: str | Metric, settings: Sett
     """Return the leaderboard of a comparison's systems: its queries are one data set, with its weights and clusters."""
     settings = comparison.settings if settings is None else settings
     place = comparison._find_metric(metric)
+    parsed = comparison.metrics[place]
+    check_direction([parsed], "a leaderboard")
     columns = np.stack([column[:, place] for column in comparison.columns], 1)
     is_defined = ~np.isnan(columns).any(axis=1)
     n_left_out = int(np.count_nonzero(~is_defined))
@@ -400,13 +406,13 @@ def rank_comparison(comparison: Comparison, metric: str | Metric, settings: Sett
     sums = np.stack([design.sum_units(column) for column in residuals.T], 1)
     parts = [part - part.mean(axis=0) for part in np.split(sums, design.stratum_offsets[1:-1])]
     conventions = [result.convention for result in comparison.results.values()]
-    bounds = find_bounds(comparison.metrics[place], *conventions)
+    bounds = find_bounds(parsed, *conventions)
     quantities = [Quantity(system, 0) for system in range(table.shape[1])]
     analysis = Analysis([column[:, None] for column in table.T], quantities, design, settings, [bounds])
     about = [f"{len(table)} queries", _describe_ranks("other queries like these", settings), *notes]
     return _make_board(
-        _find_better(means, parts, settings, bounds), comparison.systems, analysis.intervals,
-        [0] * table.shape[1], about, str(comparison.metrics[place]), settings.level,
+        _find_better(means, parts, settings, bounds, parsed.sign), comparison.systems, analysis.intervals,
+        [0] * table.shape[1], about, str(parsed), settings.level,
     )  # fmt: skip
 
 
@@ -431,13 +437,25 @@ def _rank_published(
     common = [name for name in names if all(name in values for values in published.values())]
     notes: list[str] = []
     _check_common(common, len(names), notes)
+    sign = _read_sign(metric, notes)
     table = np.array([[float(values[name]) for values in published.values()] for name in common])
     if not np.isfinite(table).all():
         raise InvalidInputError("published means must be finite numbers, but one is not. Leave the cell out.")
     n_missing = [len(names) - len(values) for values in published.values()]
     values = _DataSets(common, list(table[:, None, :]), n_missing, len(published))
     bounds = (0.0, 1.0) if (table >= 0).all() and (table <= 1).all() else None
-    return _rank_values(values, list(published), metric, "datasets", "datasets", settings, bounds, notes)
+    return _rank_values(values, list(published), metric, "datasets", "datasets", settings, bounds, notes, sign)
+
+
+def _read_sign(metric: str, notes: list[str]) -> int:
+    """Return the sign of a published metric. Add a note for a name that is not known."""
+    try:
+        parsed = Metric.parse(metric)
+    except InvalidInputError:
+        notes.append(f"{show_name(metric)} is not known: higher values are taken for better")
+        return 1
+    check_direction([parsed], "a leaderboard")
+    return parsed.sign
 
 
 def _read_published(table: Any) -> dict[str, dict[str, float]]:
@@ -476,8 +494,9 @@ def _rank_values(
     settings: Settings,
     bounds: Bounds,
     notes: Sequence[str],
+    sign: int = 1,
 ) -> Leaderboard:
-    """Return the leaderboard of the values of all systems."""
+    """Return the leaderboard of the values of all systems. `sign` is that of the metric."""
     sizes = [len(table) for table in values.values]
     few = next((place for place, size in enumerate(sizes) if size < 2), None)
     if resample == "queries" and few is not None:
@@ -495,9 +514,9 @@ def _rank_values(
             share / len(table) * (table - own)
             for share, table, own in zip(shares, values.values, data_means, strict=True)
         ]
-        board = _find_better(means, parts, settings, bounds)
+        board = _find_better(means, parts, settings, bounds, sign)
     else:
-        board = _find_better(means, [shares[:, None] * (data_means - means)], settings, None)
+        board = _find_better(means, [shares[:, None] * (data_means - means)], settings, None, sign)
     about = [f"{len(sizes)} data sets, {sum(sizes)} queries; {mean} count alike".replace("datasets", "data sets")]
     if resample == "datasets" and set(sizes) == {1}:
         about = [f"{len(sizes)} data sets, which count alike"]
@@ -519,12 +538,13 @@ def _make_board(
     metric: str,
     level: float,
 ) -> Leaderboard:
-    """Return the leaderboard, with the systems in the order of their means."""
+    """Return the leaderboard, with the systems in the order of their means, the best first."""
     means = board.means
-    order = np.argsort(-means, kind="stable")
+    gains = board.sign * means
+    order = np.argsort(-gains, kind="stable")
     is_better = board.is_better[np.ix_(order, order)]
     tiers = _cut_tiers(is_better)
-    ranks = 1 + (means[None, :] > means[:, None]).sum(axis=1)
+    ranks = 1 + (gains[None, :] > gains[:, None]).sum(axis=1)
     rows = [
         BoardRow(
             system=names[system],
@@ -544,7 +564,7 @@ def _make_board(
     return Leaderboard(rows, _list_pairs(board, order.tolist(), names), notes, metric, level)
 
 
-def _find_better(means: Array, parts: Sequence[Array], settings: Settings, bounds: Bounds) -> _Board:
+def _find_better(means: Array, parts: Sequence[Array], settings: Settings, bounds: Bounds, sign: int) -> _Board:
     """
     Return the standard errors of all differences, and which systems are surely better.
 
@@ -552,7 +572,7 @@ def _find_better(means: Array, parts: Sequence[Array], settings: Settings, bound
     quarter of a pseudo-observation at either end stands for differences that no query shows yet, as in `compare`.
     """
     if min(map(len, parts)) < 2:  # nothing can be said
-        return _Board(means, np.full((len(means),) * 2, math.nan), math.nan, np.zeros((len(means),) * 2, bool))
+        return _Board(means, np.full((len(means),) * 2, math.nan), math.nan, np.zeros((len(means),) * 2, bool), sign)
     total = np.sum([len(part) / (len(part) - 1) * part.T @ part for part in parts], axis=0)
     spreads = [float((part**2).sum()) for part in parts]
     squares = sum(spread**2 / (len(part) - 1) for spread, part in zip(spreads, parts, strict=True))
@@ -564,7 +584,7 @@ def _find_better(means: Array, parts: Sequence[Array], settings: Settings, bound
         n_units = sum(len(part) for part in parts)
         errors = np.sqrt(variances + 2 * END_WEIGHT * ((bounds[1] - bounds[0]) / n_units) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.nan_to_num((means[:, None] - means[None, :]) / errors, nan=0.0)
+        scaled = np.nan_to_num(sign * (means[:, None] - means[None, :]) / errors, nan=0.0)
     is_better = np.zeros(errors.shape, bool)
     first_critical = math.nan
     while True:
@@ -577,7 +597,7 @@ def _find_better(means: Array, parts: Sequence[Array], settings: Settings, bound
         if not found.any():
             break
         is_better |= found
-    return _Board(means, errors, first_critical, is_better)
+    return _Board(means, errors, first_critical, is_better, sign)
 
 
 def _find_variances(covariance: Array) -> Array:

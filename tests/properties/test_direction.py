@@ -132,13 +132,70 @@ def test_assert_not_worse_takes_a_lower_rank_for_better():
             assert_not_worse(labels, first, last, metric, margin=0.5)
 
 
+def list_board(board):
+    """Return what a leaderboard says beside numbers, and its numbers."""
+    names = ("system", "rank", "rank_low", "rank_high", "tier", "wins", "losses")
+    ranks = [tuple(getattr(row, name) for name in names) for row in board]
+    return [ranks, board.tiers, [(pair.system, pair.against, pair.sure) for pair in board.pairs()]]
+
+
+def test_leaderboard_is_mirrored(both):
+    """That of a comparison, of data sets, of other data sets, and of published means."""
+
+    def rank(results, _):
+        comparison = fn.compare(results, interval="t", test="t")
+        boards = [fn.leaderboard(comparison, metric=metric, replicates=100) for metric in comparison.metrics]
+        halves = {
+            name: {half: Results(own.values[half::2], own.metrics, own.query_ids[half::2], own.convention)
+                   for half in (0, 1)}
+            for name, own in results.items()
+        }  # fmt: skip
+        for metric in comparison.metrics[20:24]:
+            for unit in ("queries", "datasets"):
+                boards.append(fn.leaderboard({0: None, 1: None}, halves, metric, resample=unit, replicates=100))
+            published = {
+                name: {half: own.means()[own.metrics.index(metric)] for half, own in both.items()}
+                for name, both in halves.items()
+            }
+            boards.append(fn.leaderboard(published, metric=metric, replicates=100))
+        return boards
+
+    boards, mirrored = both(rank)
+    assert len({str(list_board(board)) for board in boards}) > 10
+    for board, other in zip(boards, mirrored, strict=True):
+        assert list_board(board) == list_board(other)
+        metric = fn.Metric(board.metric)
+        for row, turned in zip(board, other, strict=True):
+            values = tuple(turn_value(value, metric) for value in (turned.mean, turned.high, turned.low))
+            assert (row.mean, row.low, row.high) == pytest.approx(values, nan_ok=True)
+        for pair, turned in zip(board.pairs(), other.pairs(), strict=True):
+            differences = -turned.difference, -turned.high, -turned.low
+            assert (pair.difference, pair.low, pair.high) == pytest.approx(differences)
+
+
+def test_published_means_of_an_unknown_metric_are_better_if_higher():
+    published = {"a": {"x": 1.5, "y": 1.0}, "b": {"x": 3.0, "y": 4.0}}
+    boards = {name: fn.leaderboard(published, metric=name) for name in ("mean_rank", "clicks")}
+    assert [board[0].system for board in boards.values()] == ["a", "b"]
+    notes = [
+        [note for note in board.notes if "higher values are taken for better" in note] for board in boards.values()
+    ]
+    assert notes == [[], ["clicks is not known: higher values are taken for better"]]
+
+
 def test_without_direction_is_refused():
     """Number of documents: more is neither better nor worse. A custom metric may say so of itself."""
     own = register("Neither", None)
     results = Results(np.ones((3, 2)), (fn.num_ret, own), np.arange(3), fn.conventions["default"])
+    published = {"a": {"x": 1.5, "y": 1.0}, "b": {"x": 3.0, "y": 4.0}}
+    compared = fn.compare({"a": results, "b": results})
     for metric in results.metrics:
-        calls = {"a gate": lambda metric=metric: fn.gate(None, results, results, metric)}
-        for owner, call in calls.items():
+        for owner, call in (
+            ("a gate", lambda metric=metric: fn.gate(None, results, results, metric)),
+            ("a leaderboard", lambda metric=metric: fn.leaderboard(published, metric=metric)),
+            ("a leaderboard", lambda metric=metric: fn.leaderboard(compared, metric=metric)),
+            ("a leaderboard", lambda metric=metric: fn.leaderboard({"x": 0}, {"a": {}, "b": {}}, metric)),
+        ):
             with pytest.raises(fn.InvalidInputError, match=f"^{owner} must have metrics of which .* of {metric} \\("):
                 call()
 
