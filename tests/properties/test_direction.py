@@ -30,9 +30,10 @@ def register(name, higher_is_better):
 
 
 def list_metrics():
-    """Return all metrics that have a direction, and a custom one of each."""
-    own = [register("Gain", True), register("Cost", False)]
-    return (*(metric for metric in map(fn.Metric, CATALOG) if metric.sign and metric not in own), *own)
+    """Return all metrics of queries that have a direction, and a custom one of each."""
+    register("Gain", True)
+    register("Cost", False)
+    return tuple(metric for metric in map(fn.Metric, CATALOG) if metric.sign and not metric.record.has_one_value)
 
 
 def turn(values, metrics):
