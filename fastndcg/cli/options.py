@@ -226,7 +226,8 @@ OPTIONS = {
     "baseline (gate)": _option("--baseline", "FILE", "the run that RUN replaces, or its results (--save-baseline)",
         required=True),
     "margin (gate)": _option("--margin", "X", "how much worse the mean may be: a number, a share of the baseline "
-        "such as 2%%, or METRIC=X; may be repeated (default: 0)", action="append", default=[]),
+        "such as 2%%, or METRIC=X for the only metrics that are gated; may be repeated (default: 0)",
+        action="append", default=[]),
     "sequential": _flag("--sequential", "bounds that hold however often queries are added and looked at"),
     "clusters": _option("--clusters", "FILE", "FILE has a query id and a cluster on each line"),
     "strata": _option("--strata", "FILE", "FILE has a query id and a stratum on each line"),

@@ -61,7 +61,7 @@ class GateRow(NamedTuple):
         One-sided bounds of the difference, each at the level of the gate. The one that lets the metric fail is
         corrected for the number of metrics: `high`, or `low` where lower values are better.
     margin : float
-        The drop that is allowed, or the rise where lower values are better.
+        The drop that is allowed, or the rise where lower values are better. NaN where a floor alone decides.
     floor : float
         The lowest mean that is allowed, or the highest where lower values are better. NaN for none.
     wins, losses : int
@@ -342,7 +342,8 @@ def gate(
         See `evaluate`. By default those of the baseline, if it is results.
     margin : float, str, or {metric: float or str}
         The drop of the mean that is allowed, from 0 to below the metric's range, or such as "2%" of the baseline's
-        mean. One for all metrics, or one each: 0 for those that a dict lacks. The rise where lower values are better.
+        mean. The rise where lower values are better. One for all metrics, or a dict: metrics that neither it nor
+        `floors` name are not gated, which a note says.
     floors : {metric: float}, optional
         The lowest means that are allowed, whatever the baseline has. The highest where lower values are better.
     floor_by : {'value', 'limit'}
@@ -403,18 +404,21 @@ def gate(
             "`sequential` must be False for pairs, since those of a query are not independent. Leave it out."
         )
     parsed = base.metrics if metrics is None else parse_metrics(metrics, None)
+    limits = _read_floors(floors, parsed)
+    margins = _read_margins(margin, parsed, limits)
+    notes = _note_left_out([str(metric) for metric in parsed if metric not in margins])
+    parsed = tuple(margins)
     check_direction(parsed, "a gate")
-    margins = {metric: _find_margin(margin, metric, parsed) for metric in parsed}
     for metric, (value, is_share) in margins.items():
         if not is_share:
             refuse_wide_margin(
                 value, metric, (base.convention, new.convention), f", or '{value:g}%' of the baseline's mean"
             )
-    limits = _read_floors(floors, parsed)
     problems += _find_problems(base, new, parsed)
+    notes = _list_notes(base, new, settings, sequential) + notes
     if problems:
         rows = [GateRow(str(metric), "not comparable", reason="; ".join(problems)) for metric in parsed]
-        return Gate(rows, (), _list_notes(base, new, settings, sequential), (np.empty((0, len(parsed))),) * 2)
+        return Gate(rows, (), notes, (np.empty((0, len(parsed))),) * 2)
     aligned = align({"baseline": base, "candidate": new}, parsed)
     design_options["clusters"] = find_clusters(base, aligned.query_ids, clusters)
     design, weighted = read_design(aligned.query_ids, **design_options)
@@ -427,7 +431,7 @@ def gate(
     gains = (columns[1] - columns[0]) * [metric.sign for metric in parsed]
     rows = _Judge(settings, sequential, floor_by, gains).judge_metrics(moments, margins, limits)
     regressed = _list_regressed(aligned.query_ids[weighted], parsed, columns, gains)
-    return Gate(rows, regressed, _list_notes(base, new, settings, sequential), (columns[0], columns[1]))
+    return Gate(rows, regressed, notes, (columns[0], columns[1]))
 
 
 class _Judge:
@@ -492,7 +496,11 @@ class _Judge:
         if not gains.n_queries:
             return row._replace(reason="no query has a value")
         if not row.wins and not row.losses:
-            return row._replace(verdict="pass", reason=f"no value of {gains.n_queries} queries changed")
+            share = 100 * (1 - self._settings.alpha ** (1 / gains.n_effective))
+            unchanged = f"no value of {gains.n_queries} queries changed: with {level} confidence fewer than"
+            return row._replace(verdict="pass", reason=f"{unchanged} {share:.3g} % of all queries would change")
+        if math.isnan(row.margin):
+            return row._replace(verdict="pass", reason="no margin is given, so that the floor alone decides")
         if sign * worst > -row.margin:
             return row._replace(
                 verdict="pass",
@@ -507,8 +515,9 @@ class _Judge:
             hint += f". Only {row.wins + row.losses} queries changed, so that no p is below {smallest:.3g}"
         return row._replace(
             n_needed=n_needed,
-            reason=f"too few queries to tell whether the mean difference is {above} {allowed}: it is "
-            f"{row.difference:+.4f}, and {level} bounds are {format_interval(row.low, row.high, signed=True)}{hint}",
+            reason=f"{'better in these queries, but ' * (gains.mean > 0)}too few queries to tell whether the mean "
+            f"difference is {above} {allowed}: it is {row.difference:+.4f}, and {level} bounds are "
+            f"{format_interval(row.low, row.high, signed=True)}{hint}",
         )
 
     def _judge_floor(self, row: GateRow, moments: Moments, sign: int) -> GateRow:
@@ -675,18 +684,36 @@ def _find_query_problems(base: Array, new: Array) -> list[str]:
     return problems
 
 
-def _find_margin(margin: Any, metric: Metric, metrics: Sequence[Metric]) -> tuple[float, bool]:
-    """Return the margin of a metric, and whether it is a share of the baseline's mean."""
-    if isinstance(margin, Mapping):
-        by_metric = _read_names("margin", margin, metrics)
-        margin = by_metric.get(metric, 0.0)
+def _read_margins(
+    margin: Any, metrics: Sequence[Metric], floors: Mapping[Metric, float]
+) -> dict[Metric, tuple[float, bool]]:
+    """Return the margin of each gated metric, NaN where a floor alone decides, and whether it is a share."""
+    by_metric = (
+        _read_names("margin", margin, metrics) if isinstance(margin, Mapping) else dict.fromkeys(metrics, margin)
+    )
+    read = {metric: _read_margin(value, metric) for metric, value in by_metric.items()}
+    gated = {metric: read.get(metric, (math.nan, False)) for metric in metrics if metric in read or metric in floors}
+    if not gated:
+        raise InvalidInputError("`margin` must name a metric where there are no floors, but is {}. Pass a number.")
+    return gated
+
+
+def _note_left_out(names: Sequence[str]) -> list[str]:
+    """Return a note on metrics that no margin names."""
+    are = "is" if len(names) == 1 else "are"
+    example = "Give each metric a margin, or all of them one, such as '2%'"
+    return [f"{', '.join(names)} {are} not gated, as the margin names other metrics. {example}"] * bool(names)
+
+
+def _read_margin(margin: Any, metric: Metric) -> tuple[float, bool]:
     text = margin.strip() if isinstance(margin, str) else margin
     is_share = isinstance(text, str) and text.endswith("%")
     try:
         value = float(text.removesuffix("%")) / (100 if is_share else 1) if isinstance(text, str) else float(text)
     except (TypeError, ValueError):
         value = math.nan
-    if isinstance(margin, bool) or not 0 <= value < (1 if is_share else math.inf):
+    limit = 1 if is_share and metric.sign > 0 else math.inf  # lower values are better: a mean may rise by 200 %
+    if isinstance(margin, bool) or not 0 <= value < limit:
         raise InvalidInputError(
             f"`margin` must be a number from 0, or a share below 100 % such as '2%', got {shorten(margin)}. Pass the "
             "drop that is allowed."

@@ -81,7 +81,7 @@ def test_spans(tmp_path, monkeypatch, capsys):
         gate[2] = name
         columns = ["--columns", "document=file,start=from"] if name == "new.csv" else []
         capsys.readouterr()
-        assert cli.main([*gate, "--margin", "span_recall@1=0.1", "--format", "json", *columns]) == 1
+        assert cli.main([*gate, "--margin", "0.1", "--format", "json", *columns]) == 1
         first, second = json.loads(capsys.readouterr().out)["rows"]
         assert (first["metric"], first["candidate"], second["candidate"]) == ("span_recall@1", 0.5, 1 / 3)
     assert cli.main([*gate, "-m", "span_iou(overlap=counted)@1", *columns]) == 1

@@ -158,11 +158,41 @@ def test_margins():
     base, new = results_of([[0.5, 0.8]] * 50), results_of([[0.49, 0.7]] * 50)
     rows = fn.gate(None, base, new, margin={"ndcg@10": "4%", "map": 0.05}, interval="t").rows
     assert [row.margin for row in rows] == pytest.approx([0.02, 0.05])
-    for margin in (-0.1, "x%", "nan", math.inf, True, [0.1], "100%"):
+    for margin in (-0.1, "x%", "nan", math.inf, True, [0.1], "", None, "100%"):
         with pytest.raises(fn.InvalidInputError, match="`margin` must be a number from 0"):
             fn.gate(None, base, new, margin=margin)
     with pytest.raises(fn.InvalidInputError, match="`margin` must be of compared metrics, but has RR"):
         fn.gate(None, base, new, margin={"rr": 0.1})
+    with pytest.raises(fn.InvalidInputError, match="`margin` must name a metric"):
+        fn.gate(None, base, new, margin={})
+    loss = [results_of([[value]] * 50, metrics=(fn.Metric.parse("coverage_error"),)) for value in (1.0, 2.5)]
+    assert fn.gate(None, *loss, margin="200%", interval="t").rows[0].margin == 2  # a mean may rise by so much
+
+
+def test_metrics_without_a_margin_are_not_gated():
+    """A dict of margins and the floors name what is gated. A note names the rest, whatever happened to it."""
+    base, new = results_of([[0.5, 0.8, 0.9]] * 50), results_of([[0.5, 0.1, 0.2]] * 50)
+    gate = fn.gate(None, base, new, margin={"ndcg@10": "2%"})
+    assert (gate.verdict, [row.metric for row in gate.rows], len(gate.regressed)) == ("pass", ["nDCG@10"], 0)
+    assert "AP, RR are not gated, as the margin names other metrics" in str(gate)
+    for floor, verdict in ((0.2, "pass"), (0.21, "fail")):
+        gate = fn.gate(None, base, new, margin={"ndcg@10": "2%"}, floors={"rr": floor})
+        assert [row.verdict for row in gate.rows] == ["pass", verdict]
+        assert math.isnan(gate.rows[1].margin)
+    assert "RR: no margin is given, so that the floor alone decides" in str(
+        fn.gate(None, base, new, margin={}, floors={"rr": 0.1})
+    )
+    assert "not gated" not in str(fn.gate(None, base, new, margin=0.1))
+
+
+def test_reasons():
+    """What an unchanged sample can exclude, 1 − 0.05 ** (1 / n), also of clusters; what is better and undecided."""
+    assert "fewer than 9.5 % of all queries would change" in fn.gate(None, *paired(30, 0, 0)).rows[0].reason
+    clustered = fn.gate(None, *paired(30, 0, 0), clusters=np.arange(30) // 3, level=0.9)
+    assert "with 90 % confidence fewer than 20.6 %" in clustered.rows[0].reason
+    for counts, is_better in (((2, 1), True), ((1, 2), False)):
+        reason = fn.gate(None, *paired(30, *counts), margin=0.02).rows[0].reason
+        assert reason.startswith("better in these queries, but too few" if is_better else "too few")
 
 
 @pytest.mark.parametrize(("metric", "width"), [("ndcg@10", 1), ("tau_b", 2), ("dcg@10", None)])
