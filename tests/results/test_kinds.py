@@ -96,7 +96,7 @@ def compare(first, second, path):
 
 def gate(first, second, path):
     first.save(path)
-    margin = {str(first.metrics[0]): 0.01}
+    margin = {str(metric): 0.01 for metric in first.metrics}
     rows = fn.gate(None, path, second, margin=margin).rows
     assert str(rows) == str(fn.gate(None, first, second, first.metrics, margin=margin).rows)
     assert {row.verdict for row in rows} <= {"pass", "fail", "undecided"}
