@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
@@ -17,7 +18,7 @@ from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, fo
 from fastndcg.metrics.metric import Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
-from fastndcg.results.kinds import PairResults, load_result
+from fastndcg.results.kinds import PairResults, SpanResults, load_result
 from fastndcg.results.notes import describe_judged
 from fastndcg.results.results import Results
 from fastndcg.results.saved import compute_digest, is_saved_result
@@ -41,6 +42,7 @@ from fastndcg.statistics.table import Column, Table, format_interval, format_num
 SIGNS = {"pass": "✅", "fail": "❌", "undecided": "❔", "not comparable": "⚠️"}
 MOST_REGRESSED = 10  # queries that are printed
 PLANNED_POWER = 0.8
+SAME_QUERIES = "Rank the same queries with both systems."
 
 
 class GateRow(NamedTuple):
@@ -266,7 +268,10 @@ class Gate(Picklable, Table[GateRow]):
         return f"{self.verdict}\n{super().__str__()}"
 
     def _reasons(self) -> list[str]:
-        return [f"{row.metric}: {row.reason}" for row in self.rows if row.reason]
+        by_reason: dict[str, list[str]] = {}
+        for row in self.rows:
+            by_reason.setdefault(row.reason, []).append(row.metric)
+        return [f"{', '.join(metrics)}: {reason}" for reason, metrics in by_reason.items() if reason]
 
     def _count_regressed(self) -> str:
         n = len(self._find_largest_losses())
@@ -414,10 +419,11 @@ def gate(
             refuse_wide_margin(
                 value, metric, (base.convention, new.convention), f", or '{value:g}%' of the baseline's mean"
             )
-    problems += _find_problems(base, new, parsed)
+    problems |= _find_problems(base, new, parsed)
     notes = _list_notes(base, new, settings, sequential) + notes
     if problems:
-        rows = [GateRow(str(metric), "not comparable", reason="; ".join(problems)) for metric in parsed]
+        reason = " ".join(["; ".join(problems) + ".", *dict.fromkeys(problems.values())])
+        rows = [GateRow(str(metric), "not comparable", reason=reason) for metric in parsed]
         return Gate(rows, (), notes, (np.empty((0, len(parsed))),) * 2)
     aligned = align({"baseline": base, "candidate": new}, parsed)
     design_options["clusters"] = find_clusters(base, aligned.query_ids, clusters)
@@ -603,8 +609,8 @@ def _evaluate_both(
     convention: str | Convention | None,
     threads: int | None,
     options: Mapping[str, Any],
-) -> tuple[tuple[Results, Results], list[str]]:
-    """Return the results of both, and the reasons why they cannot be compared."""
+) -> tuple[tuple[Results, Results], dict[str, str]]:
+    """Return the results of both, and the reasons why they cannot be compared, each with its remedy."""
     both = [load_result(value) if is_saved_result(value) else value for value in (baseline, candidate)]
     for value in both:
         refuse_means(value)
@@ -612,7 +618,7 @@ def _evaluate_both(
     needs_truth = len(finished) < 2
     if needs_truth and truth is None:
         raise InvalidInputError("`truth` is missing, but there are predictions to evaluate. Pass the true labels.")
-    problems = [problem for value in finished for problem in _find_foreign(value, truth)]
+    problems = {problem: remedy for value in finished for problem, remedy in _find_foreign(value, truth).items()}
     if not needs_truth:
         return (both[0], both[1]), problems
     if convention is None:
@@ -628,11 +634,22 @@ def _evaluate_both(
     return (first, second), problems
 
 
-def _find_foreign(results: Results, truth: Any) -> list[str]:
+def _say_how_to_save(results: Results, metrics: Sequence[Metric]) -> str:
+    """Return the remedy for results that do not fit any more, with the command that saves results of their kind."""
+    names, convention = quote(",".join(map(str, metrics))), quote(results.convention.name)
+    remedies = {
+        Results: f"Give the run in place of saved results, or save them again: fastndcg evaluate QRELS RUN -m {names} "
+        f"--convention {convention} --save-baseline FILE.",
+        SpanResults: f"Save the results again: fastndcg spans GOLD CHUNKS -m {names} --save-baseline FILE.",
+    }
+    return remedies.get(type(results), "Save the results again.")
+
+
+def _find_foreign(results: Results, truth: Any) -> dict[str, str]:
     """Return the reasons why results from a file cannot be compared with what this version computes."""
     provenance = results.provenance
     if provenance is None:
-        return []
+        return {}
     problems: list[str] = []
     if provenance.version != __version__:
         problems.append(f"saved results are of version {provenance.version}, and this is {__version__}")
@@ -640,25 +657,24 @@ def _find_foreign(results: Results, truth: Any) -> list[str]:
         now = compute_digest(truth)
         if now.partition(" ")[0] == provenance.truth.partition(" ")[0] and now != provenance.truth:
             problems.append("the truth has changed since the results were saved")
-    return problems
+    return dict.fromkeys(problems, _say_how_to_save(results, results.metrics))
 
 
-def _find_problems(base: Results, new: Results, metrics: Sequence[Metric]) -> list[str]:
-    """Return the reasons why two results cannot be compared."""
-    problems: list[str] = []
+def _find_problems(base: Results, new: Results, metrics: Sequence[Metric]) -> dict[str, str]:
+    """Return the reasons why two results cannot be compared, each with its remedy."""
+    problems: dict[str, str] = {}
     for name, results in (("the baseline", base), ("the candidate", new)):
         check_aggregates_are_means(results, [metric for metric in metrics if metric in results.metrics])
         lacking = [str(metric) for metric in metrics if metric not in results.metrics]
         if lacking:
-            problems.append(f"{name} has no {', '.join(lacking)}")
+            problems[f"{name} has no {', '.join(lacking)}"] = _say_how_to_save(results, metrics)
     if base.convention != new.convention:
-        problems.append(f"the baseline is under {base.convention}, the candidate under {new.convention}")
+        problem = f"the baseline is under {base.convention}, the candidate under {new.convention}"
+        problems[problem] = f"Take one convention for both. {_say_how_to_save(new, metrics)}"
     if base.n_missing_in_run != new.n_missing_in_run:
-        problems.append(
-            f"judged queries missing in the run: {new.n_missing_in_run} of the candidate, {base.n_missing_in_run} of "
-            "the baseline"
-        )
-    problems += _find_query_problems(list_row_ids(base), list_row_ids(new))
+        problem = f"{new.n_missing_in_run} of the candidate, {base.n_missing_in_run} of the baseline"
+        problems[f"judged queries missing in the run: {problem}"] = SAME_QUERIES
+    problems |= _find_query_problems(list_row_ids(base), list_row_ids(new))
     if problems:
         return problems
     aligned = align({"baseline": base, "candidate": new}, tuple(metrics))
@@ -666,21 +682,22 @@ def _find_problems(base: Results, new: Results, metrics: Sequence[Metric]) -> li
         differs = np.isnan(values[0]) != np.isnan(values[1])
         if differs.any():
             query = show_name(aligned.query_ids.tolist()[int(np.argmax(differs))])
-            problems.append(f"{metric}: query {query} has a value in one of the two only")
+            remedy = f"Drop the query, or take the convention {base.convention.replace(undefined=0)} for both."
+            problems[f"{metric}: query {query} has a value in one of the two only"] = remedy
     return problems
 
 
-def _find_query_problems(base: Array, new: Array) -> list[str]:
+def _find_query_problems(base: Array, new: Array) -> dict[str, str]:
     first, second = base.tolist(), new.tolist()
     for name, ids in (("baseline", first), ("candidate", second)):
         if len(set(ids)) < len(ids):
-            return [f"query ids of the {name} are not unique"]
+            return {f"query ids of the {name} are not unique": "Give each query an id of its own."}
     lacking, extra = set(first) - set(second), set(second) - set(first)
-    problems: list[str] = []
+    problems: dict[str, str] = {}
     for name, ids, owner in (("candidate", lacking, first), ("baseline", extra, second)):
         if ids:
             example = show_name(next(query for query in owner if query in ids))
-            problems.append(f"the {name} lacks {len(ids)} of the queries, such as {example}")
+            problems[f"the {name} lacks {len(ids)} of the queries, such as {example}"] = SAME_QUERIES
     return problems
 
 

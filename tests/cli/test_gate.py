@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -32,6 +34,12 @@ def gate(*arguments):
     return cli.main(["gate", "qrels.txt", *arguments, "-m", "success@1"])
 
 
+def read_remedy(printed, names):
+    """Return the words of the command in a reason, with files in place of the names in capitals."""
+    command = re.search("save .* again: fastndcg (.* --save-baseline FILE)", printed, re.IGNORECASE)[1]
+    return [names.get(word, word) for word in shlex.split(command)]
+
+
 def test_exit_codes(files, capsys):
     """0 pass, 1 fail, 3 undecided, 4 not comparable, 2 wrong use."""
     assert gate("old.run", "--baseline", "old.run") == 0
@@ -46,16 +54,20 @@ def test_exit_codes(files, capsys):
 
 def test_saved_baseline(files, capsys):
     """A saved baseline has its metrics and its convention; judgments that changed since are seen."""
-    assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "rr", "--save-baseline", "base.json"]) == 0
-    assert fn.load_result("base.json").mean() == {"RR": 1.0}
+    assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "P(rel=0.5)@1", "--save-baseline", "base.json"]) == 0
+    assert fn.load_result("base.json").mean() == {"P(rel=0.5)@1": 1.0}
+    capsys.readouterr()
     assert cli.main(["gate", "qrels.txt", "many.run", "--baseline", "base.json", "--format", "json"]) == 1
-    found = json.loads(capsys.readouterr().out.partition("count as not relevant\n")[2])
-    assert [row["metric"] for row in found["rows"]] == ["RR"]
+    found = json.loads(capsys.readouterr().out)
+    assert [row["metric"] for row in found["rows"]] == ["P(rel=0.5)@1"]
     assert len(found["regressed"]) == 15
     with Path("qrels.txt").open("a") as qrels:
         qrels.write("q00 0 bad 1\n")
     assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "base.json"]) == 4
-    assert "the truth has changed" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "the truth has changed" in printed
+    assert cli.main(read_remedy(printed, {"QRELS": "qrels.txt", "RUN": "old.run", "FILE": "base.json"})) == 0
+    assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "base.json"]) == 0
     baseline = ["--save-baseline", "sklearn.json", "--convention", "sklearn"]
     assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "ndcg", *baseline]) == 0
     assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "sklearn.json"]) == 0
@@ -86,7 +98,11 @@ def test_spans(tmp_path, monkeypatch, capsys):
         assert (first["metric"], first["candidate"], second["candidate"]) == ("span_recall@1", 0.5, 1 / 3)
     assert cli.main([*gate, "-m", "span_iou(overlap=counted)@1", *columns]) == 1
     Path("gold.json").write_text(json.dumps(gold | {"q99": [["a", 0, 9]]}))
+    capsys.readouterr()
     assert cli.main([*gate, *columns]) == 4
+    names = {"GOLD": "gold.json", "CHUNKS": "old.json", "FILE": "again.json"}
+    assert cli.main(read_remedy(capsys.readouterr().out, names)) == 0
+    assert cli.main(["gate", "gold.json", "old.json", "--baseline", "again.json"]) == 0
     assert cli.main(["plan", "-n", "99", "--from", "base.json"]) == 2  # its values are equal
 
 

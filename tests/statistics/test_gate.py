@@ -224,17 +224,24 @@ def test_floors():
 
 
 @pytest.mark.parametrize(
-    ("base", "new", "reason"),
+    ("base", "new", "metrics", "reason"),
     [
-        (results_of([[1.0]] * 3), results_of([[1.0]] * 2), "the candidate lacks 1 of the queries, such as q2"),
-        (results_of([[1.0]] * 2), results_of([[1.0]] * 3), "the baseline lacks 1 of the queries, such as q2"),
-        (results_of([[1.0]] * 2), results_of([[1.0]] * 2, convention="sklearn"), "the candidate under sklearn"),
-        (results_of([[1.0], [0.5]]), results_of([[1.0], [np.nan]]), "query q1 has a value in one of the two only"),
+        (results_of([[1.0]] * 3), results_of([[1.0]] * 2), None,
+            "the candidate lacks 1 of the queries, such as q2. Rank the same queries with both systems."),
+        (results_of([[1.0]] * 2), results_of([[1.0]] * 3), None,
+            "the baseline lacks 1 of the queries, such as q2. Rank the same queries with both systems."),
+        (results_of([[1.0]] * 2), results_of([[1.0]] * 2, convention="sklearn"), None,
+            "the candidate under sklearn. Take one convention for both. Give the run in place of saved results"),
+        (results_of([[1.0], [0.5]]), results_of([[1.0], [np.nan]]), None,
+            "query q1 has a value in one of the two only. Drop the query, or take the convention default(undefined=0)"),
+        (results_of([[1.0]] * 2), results_of([[1.0, 1.0]] * 2), "ndcg@10, ap",
+            "nDCG@10, AP: the baseline has no AP. Give the run in place of saved results, or save them again: "
+            "fastndcg evaluate QRELS RUN -m nDCG@10,AP --convention default --save-baseline FILE."),
     ],
-)
-def test_not_comparable(base, new, reason):
-    """Other queries, another convention, a value that is missing: it fails closed, and says why."""
-    gate = fn.gate(None, base, new)
+)  # fmt: skip
+def test_not_comparable(base, new, metrics, reason):
+    """Other queries, another convention, a value that is missing: it fails closed, and says why and what to do."""
+    gate = fn.gate(None, base, new, metrics)
     assert gate.verdict == "not comparable"
     assert reason in str(gate)
     assert math.isnan(gate.rows[0].low)
