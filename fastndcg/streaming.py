@@ -379,7 +379,7 @@ class Summary(MeanTable):
         method : {'auto', 't'}, default 'auto'
             The kind of interval. See `compare`. The percentile bootstrap needs the values of single queries.
         level : float
-            The confidence level, between 0 and 1.
+            The confidence level, from 0.51 to 0.999999.
 
         Returns
         -------

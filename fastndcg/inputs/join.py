@@ -194,7 +194,7 @@ def take_first_documents(run: Run, n: int, convention: Convention, threads: int 
     scores = run.values.astype("f4") if convention.score_dtype == "float32" else run.values
     queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
     order = np.lexsort((~tie_keys(run, threads), -scores, queries))
-    places = join_segments(run.offsets[:-1], np.minimum(np.diff(run.offsets), n))[1]
+    places = join_segments(run.offsets[:-1], np.minimum(np.diff(run.offsets), min(n, len(run))))[1]
     return run.keep(np.sort(order[places]))
 
 

@@ -730,7 +730,7 @@ class Run(Table):
         >>> fn.Run.from_dict({"q1": {"d1": 0.3, "d2": 1.5, "d3": 0.3}}).top(2).to_dict()
         {'q1': {'d2': 1.5, 'd1': 0.3}}
         """
-        sizes = np.minimum(np.diff(self.offsets), check_whole_number(k, "k", 1))
+        sizes = np.minimum(np.diff(self.offsets), min(check_whole_number(k, "k", 1), len(self.documents)))
         offsets, places = join_segments(self.offsets[:-1], sizes)
         return self._take(np.arange(len(self.queries)), self.order_by_score()[places], offsets)
 

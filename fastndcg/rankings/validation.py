@@ -257,19 +257,20 @@ def is_kernel_ready(values: npt.ArrayLike, dtypes: frozenset[np.dtype[Any]]) -> 
     )
 
 
-def check_whole_number(value: Any, name: str, minimum: int) -> int:
+def check_whole_number(value: Any, name: str, minimum: int, maximum: int | None = None) -> int:
     """
     Return a whole number of Python or NumPy as an int.
 
-    Raise InvalidTypeError for other types, bool among them, and InvalidInputError below `minimum`.
+    Raise InvalidTypeError for other types, bool among them, and InvalidInputError below `minimum` or above `maximum`.
 
     >>> check_whole_number(np.int32(3), "k", 1)
     3
     """
+    allowed = f"of {minimum} or more" if maximum is None else f"from {minimum} to {maximum}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise InvalidTypeError(f"`{name}` must be a whole number of {minimum} or more, not {shorten(value)}")
-    if value < minimum:
-        raise InvalidInputError(f"`{name}` must be a whole number of {minimum} or more, not {shorten(value)}")
+        raise InvalidTypeError(f"`{name}` must be a whole number {allowed}, not {shorten(value)}")
+    if value < minimum or (maximum is not None and value > maximum):
+        raise InvalidInputError(f"`{name}` must be a whole number {allowed}, not {shorten(value)}")
     return int(value)
 
 

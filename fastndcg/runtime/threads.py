@@ -16,6 +16,7 @@ from typing import TypeVar
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 
 NO_LIMIT = 1 << 30
+MOST_THREADS = 4096  # more than any machine runs; each takes memory and a moment to start
 MOUNT = Path("/sys/fs/cgroup")  # where hosts and containers show control groups
 
 
@@ -85,6 +86,10 @@ def check_threads(threads: int | None) -> int:
         raise InvalidTypeError(f"`threads` must be a whole number, not {shorten(threads)}") from None
     if isinstance(threads, bool) or n_threads < 1:
         raise InvalidInputError(f"`threads` must be 1 or more, not {shorten(threads)}. Leave it out to use all CPUs")
+    if n_threads > MOST_THREADS:
+        raise InvalidInputError(
+            f"`threads` must be at most {MOST_THREADS}, not {shorten(threads)}. Leave it out to use all CPUs"
+        )
     return n_threads
 
 

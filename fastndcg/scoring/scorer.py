@@ -78,11 +78,11 @@ class Scorer(ScoringModel):
         if not callable(function):
             raise InvalidTypeError(f"`function` must be a function of a slice of users, not {shorten(function)}")
         self.function = function
-        self.n_items = _check_number(n_items, "n_items")
+        self.n_items = check_whole_number(n_items, "n_items", 1, MAX_RANK)
         if query_ids is not None:
             query_ids = IdColumn.of(query_ids, "`query_ids`")
             n_users = len(query_ids) if n_users is None else n_users
-        self.n_users = 0 if n_users is None else _check_number(n_users, "n_users")
+        self.n_users = 0 if n_users is None else check_whole_number(n_users, "n_users", 1, MAX_RANK)
         self.query_ids = read_ids(query_ids, "query_ids", self.n_users)
         self.document_ids = read_ids(document_ids, "document_ids", self.n_items)
         self.leaves_query_out = bool(leave_query_out)
@@ -107,7 +107,7 @@ class Scorer(ScoringModel):
         if self.n_users:
             return self
         fitted = copy.copy(self)
-        fitted.n_users = _check_number(n_users, "n_users")
+        fitted.n_users = check_whole_number(n_users, "n_users", 1, MAX_RANK)
         return fitted
 
     def _make_source(self) -> Source:
@@ -212,11 +212,3 @@ def _read_tensor(block: Any, where: str) -> Array:
             f"the scores {where} must be a dense tensor of floats with values, but are {kind}: {show_name(error)}. "
             "Return scores.to_dense().float()"
         ) from None
-
-
-def _check_number(value: Any, name: str) -> int:
-    """Return a number of users or items. Raise if it is not from 1 to the most that ranks can count."""
-    number = check_whole_number(value, name, 1)
-    if number > MAX_RANK:
-        raise InvalidInputError(f"`{name}` must be from 1 to {MAX_RANK}, not {value}")
-    return number

@@ -140,16 +140,16 @@ def compare(
     alternative : {'two-sided', 'greater', 'less'}
         The alternative hypothesis. 'greater': the system is better than the baseline.
     level : float
-        The confidence level of the intervals, between 0 and 1. A difference is significant if its corrected p-value is
-        below 1 − level, which is computed as a decimal number: p = 0.05 is not below 1 − 0.95, nor 0.1 below 1 − 0.9.
+        The confidence level of the intervals, from 0.51 to 0.999999. A difference is significant if its corrected
+        p-value is below 1 − level, which is computed as a decimal number: p = 0.05 is not below 1 − 0.95.
     power : float
-        The power for the smallest detectable difference, between 0 and 1. That is of a paired t test in the direction
-        of `alternative`, at the level that the correction leaves for one test.
+        The power for the smallest detectable difference, from 0.01 to 0.999999. That is of a paired t test in the
+        direction of `alternative`, at the level that the correction leaves for one test.
     margin : float, optional
         The largest difference that does not matter, below the metric's range, for a test of equivalence beside that of
         a difference: two one-sided t tests (D. J. Schuirmann 1987). p below 1 − level: the systems are equivalent.
     replicates : int
-        The number of replicates of bootstrap and randomisation, 1 or more. No p-value of theirs is below
+        The number of replicates of bootstrap and randomisation, 1 to 1,000,000. No p-value of theirs is below
         1 / (replicates + 1): a note says if this makes three stars impossible.
     seed : int
         The seed of the random numbers, 0 or more. It determines the results on any machine, for any number of threads.

@@ -356,7 +356,7 @@ def gate(
     interval : {'auto', 't'}
         See `compare`. For values that are 0 or 1 'auto' inverts Tango's score test exactly.
     level : float
-        The confidence level of each one-sided bound, between 0 and 1.
+        The confidence level of each one-sided bound, from 0.51 to 0.999999.
     sequential : bool
         Whether the bounds hold at any number of queries, for those who look again each time when queries are added:
         betting confidence sequences (I. Waudby-Smith and A. Ramdas 2024, doi:10.1093/jrsssb/qkad009), in the order of

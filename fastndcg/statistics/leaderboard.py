@@ -244,7 +244,7 @@ def leaderboard(
     duplicates, ranks, parents, convention
         See `evaluate`. They hold for all systems and data sets.
     level : float
-        The confidence level of all rank sets together, between 0 and 1.
+        The confidence level of all rank sets together, from 0.51 to 0.999999.
     replicates, seed, threads, progress
         See `compare`.
 

@@ -9,14 +9,16 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports import Printable, PrintedTable
+from fastndcg.parsing import as_float, as_table
 from fastndcg.rankings.validation import check_whole_number
 from fastndcg.results.results import Results
 from fastndcg.statistics.alignment import check_aggregates_are_means, refuse_means
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.gate import Gate
 from fastndcg.statistics.intervals import compute_clopper_pearson, compute_tango
-from fastndcg.statistics.settings import Settings, check_positive
+from fastndcg.statistics.settings import Settings, check_number, check_positive
 from fastndcg.statistics.significance import (
+    MOST_QUERIES,
     count_degrees,
     count_needed_queries,
     find_noncentrality,
@@ -113,9 +115,9 @@ def plan(
     system : str, optional
         The system of a `Comparison`. By default the first that is not the baseline.
     power : float
-        The probability to find the difference, between 0 and 1.
+        The probability to find the difference, from 0.01 to 0.999999.
     level : float
-        The confidence level of the test, between 0 and 1.
+        The confidence level of the test, from 0.51 to 0.999999.
     alternative : {'two-sided', 'greater', 'less'}
         The alternative hypothesis of the test.
     clusters : (float, float), optional
@@ -149,10 +151,10 @@ def plan(
     effect = 1.0 if clusters is None else _compute_design_effect(clusters)
     n_tails = 2 if alternative == "two-sided" else 1
     if difference is not None:
-        check_positive("difference", difference, "0.02")
+        difference = check_positive("difference", difference, "0.02")
         n = count_needed_queries(std, difference, settings.alpha, power, n_tails=n_tails, design_effect=effect)
     else:
-        n = check_whole_number(n, "n", 2)
+        n = check_whole_number(n, "n", 2, MOST_QUERIES)
         error = std * math.sqrt(effect / n)
         difference = find_noncentrality(count_degrees(n, effect), settings.alpha, power, n_tails) * error
     n_clusters = None if clusters is None else math.ceil(n / clusters[0])
@@ -160,26 +162,21 @@ def plan(
 
 
 def _compute_design_effect(clusters: Any) -> float:
-    try:
-        size, correlation = (float(number) for number in clusters)
-    except (TypeError, ValueError):
+    numbers = as_table(clusters)
+    if numbers is None or len(numbers) != 2:
         raise InvalidTypeError(
             f"`clusters` must be the mean size of a cluster and the correlation within it, got {shorten(clusters)}. "
             "Pass two numbers."
-        ) from None
-    if not size >= 1 or not 0 <= correlation <= 1:
-        raise InvalidInputError(
-            f"`clusters` must be a size from 1 and a correlation from 0 to 1, got {shorten(clusters)}. Correct them."
         )
-    return 1 + (size - 1) * correlation
+    size = check_number("clusters", numbers[0], 1, MOST_QUERIES, "(5, 0.3)")
+    return 1 + (size - 1) * check_number("clusters", numbers[1], 0, 1, "(5, 0.3)")
 
 
 def _find_std(source: Any, metric: Any, system: str | None) -> tuple[float, str]:
     """Return the standard deviation of the differences of two systems, and where it comes from."""
     refuse_means(source)
-    if isinstance(source, int | float | np.number) and not isinstance(source, bool):
-        check_positive("from_", source, "0.2")
-        return float(source), "given"
+    if as_float(source) is not None:
+        return check_positive("from_", source, "0.2"), "given"
     if isinstance(source, Comparison):
         name = system or next(name for name in source.systems if name != source.baseline)
         differences = source.differences(name, source.metrics[0] if metric is None else metric)
@@ -284,7 +281,7 @@ def audit(mean: float, n: int, *, other: float | None = None, level: float = 0.9
     other : float, optional
         The mean of a second system on the same queries.
     level : float
-        The confidence level, between 0 and 1.
+        The confidence level, from 0.51 to 0.999999.
 
     Returns
     -------
@@ -308,12 +305,11 @@ def audit(mean: float, n: int, *, other: float | None = None, level: float = 0.9
 with changes both ways p is larger
     """
     Settings(level=level)
-    n = check_whole_number(n, "n", 1)
-    for name, value in (("mean", mean), ("other", other)):
-        if value is None:
+    n = check_whole_number(n, "n", 1, MOST_QUERIES)
+    for name, given in (("mean", mean), ("other", other)):
+        if given is None:
             continue
-        if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not 0 <= value <= 1:
-            raise InvalidInputError(f"`{name}` must be from 0 to 1, got {shorten(value)}. Pass the mean of hits.")
+        value = check_number(name, given, 0, 1, "0.7, the mean of hits")
         if abs(value * n - round(value * n)) > ROUNDING * n:
             raise InvalidInputError(
                 f"`{name}` must be a mean of {n} values that are 0 or 1, but {value:g} · {n} is {value * n:g}, and no "

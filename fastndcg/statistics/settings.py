@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
-
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
+from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import check_whole_number
 from fastndcg.runtime.threads import check_threads
 
@@ -23,8 +22,9 @@ VERDICTS = ("fail", "not comparable", "undecided", "pass")  # a gate has the fir
 FLOORS_BY = ("value", "limit")
 BOARD_MEANS = ("datasets", "queries")
 BOARD_UNITS = ("queries", "datasets")
-MAX_REPLICATES = 2**31 - 1
+MAX_REPLICATES = 10**6  # more say no more, and take minutes
 MAX_SEED = 2**64 - 1
+MOST = 1e100  # of a number in the unit of a metric, so that squares stay finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Settings:
     Raises
     ------
     InvalidInputError
-        If a choice does not exist, a level or power is not between 0 and 1, or a number is out of its range.
+        If a choice does not exist, or a number is out of its range.
     """
 
     interval: str = "auto"
@@ -58,10 +58,11 @@ class Settings:
         check_choice("correction", self.correction, CORRECTIONS)
         check_choice("family", self.family, FAMILIES)
         check_choice("alternative", self.alternative, ALTERNATIVES)
-        _check_probability("level", self.level, "0.95")
-        _check_probability("power", self.power, "0.8")
-        object.__setattr__(self, "replicates", _check_integer("replicates", self.replicates, 1, MAX_REPLICATES))
-        object.__setattr__(self, "seed", _check_integer("seed", self.seed, 0, MAX_SEED))
+        replicates = check_whole_number(self.replicates, "replicates", 1, MAX_REPLICATES)
+        object.__setattr__(self, "replicates", replicates)
+        object.__setattr__(self, "seed", check_whole_number(self.seed, "seed", 0, MAX_SEED))
+        object.__setattr__(self, "level", check_number("level", self.level, 0.51, 0.999999, "0.95"))
+        object.__setattr__(self, "power", check_number("power", self.power, 0.01, 0.999999, "0.8"))
         if self.margin is not None:
             check_positive("margin", self.margin, "0.01")
         check_threads(self.threads)
@@ -100,23 +101,16 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise InvalidInputError(f"`{name}` has no choice {shorten(value)}.{hint}")
 
 
-def _check_probability(name: str, value: Any, example: str) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise InvalidTypeError(f"`{name}` must be a number between 0 and 1, got {shorten(value)}. Pass {example}.")
-    if not 0 < value < 1:
-        raise InvalidInputError(f"`{name}` must be above 0 and below 1, got {shorten(value)}. Pass {example}.")
-
-
-def check_positive(name: str, value: Any, example: str) -> None:
-    """Raise an error for an argument that is no finite number above 0."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not is_number or not 0 < value < math.inf:
-        kind = InvalidInputError if is_number else InvalidTypeError
-        raise kind(f"`{name}` must be a number above 0, got {shorten(value)}. Pass such as {example}.")
-
-
-def _check_integer(name: str, value: Any, least: int, most: int) -> int:
-    number = check_whole_number(value, name, least)
-    if number > most:
-        raise InvalidInputError(f"`{name}` must be from {least} to {most}, got {shorten(value)}")
+def check_number(name: str, value: Any, least: float, most: float, example: str) -> float:
+    """Return an argument as a float, or raise an error for one that is no number from `least` to `most`."""
+    number = as_float(value)
+    if number is None or not least <= number <= most:
+        kind = InvalidTypeError if number is None else InvalidInputError
+        allowed = f"above 0 and at most {most:g}" if least == 1 / MOST else f"from {least:g} to {most:g}"
+        raise kind(f"`{name}` must be a number {allowed}, got {shorten(value)}. Pass such as {example}.")
     return number
+
+
+def check_positive(name: str, value: Any, example: str) -> float:
+    """Return an argument as a float, or raise an error for one that is no number above 0."""
+    return check_number(name, value, 1 / MOST, MOST, example)

@@ -21,6 +21,7 @@ from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
 
 MOST_QUERIES = 10**12  # of a plan
+MOST_CRITICAL = 1e4  # values of t. Above, the mean varies by nothing beside the shift, and SciPy's power is NaN
 MAX_ENUMERATED = 20  # units with a difference: their 2**20 sums take 1 ms
 
 
@@ -377,6 +378,8 @@ def find_noncentrality(degrees_of_freedom: float, alpha: float, power: float, n_
     special = optional_import("scipy.special", "the smallest detectable difference", "statistics")
     optimize = optional_import("scipy.optimize", "the smallest detectable difference", "statistics")
     critical = float(special.stdtrit(degrees_of_freedom, 1 - alpha / n_tails))
+    if critical > MOST_CRITICAL:
+        return critical * math.sqrt(float(special.chdtri(degrees_of_freedom, 1 - power)) / degrees_of_freedom)
 
     def excess_power(shift: float) -> float:
         lower_tail = float(special.nctdtr(degrees_of_freedom, shift, -critical)) if n_tails == 2 else 0.0

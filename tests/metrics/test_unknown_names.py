@@ -150,6 +150,7 @@ def test_unknown_conventions_have_their_own_error():
         (0, "`threads` must be 1 or more, not 0. Leave it out to use all CPUs"),
         (-1, "`threads` must be 1 or more, not -1. Leave it out to use all CPUs"),
         (True, "`threads` must be 1 or more, not True. Leave it out to use all CPUs"),
+        (2**32, "`threads` must be at most 4096, not 4294967296. Leave it out to use all CPUs"),
         (1.0, "`threads` must be a whole number, not 1.0"),
         ("2", "`threads` must be a whole number, not '2'"),
     ],

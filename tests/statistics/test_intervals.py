@@ -280,7 +280,7 @@ class TestAuto:
         values=st.lists(
             st.sampled_from([0.0, 0.5, 1.0]) | st.integers(0, 64).map(lambda x: x / 64), min_size=2, max_size=40
         ),
-        level=st.sampled_from([0.5, 0.95, 0.999]),
+        level=st.sampled_from([0.51, 0.95, 0.999]),
         method=st.sampled_from(["auto", "t", "percentile"]),
         weighted=st.booleans(),
     )
@@ -375,11 +375,11 @@ BAD = {
     "a text": ({"weights": "traffic"}, "`weights` must be an array with one value a query"),
     "no such method": ({"method": "percentil"}, "`interval` has no choice 'percentil'. Did you mean 'percentile'"),
     "the Poisson bootstrap": ({"method": "poisson"}, "`interval` has no choice 'poisson'"),
-    "a level of 95": ({"level": 95}, "`level` must be above 0 and below 1, got 95"),
-    "a level that is a text": ({"level": "0.95"}, "`level` must be a number between 0 and 1"),
-    "no replicates": ({"replicates": 0}, "`replicates` must be a whole number of 1 or more, not 0"),
-    "a negative seed": ({"seed": -1}, "`seed` must be a whole number of 0 or more, not -1"),
-    "a seed that is no number": ({"seed": None}, "`seed` must be a whole number of 0 or more, not None"),
+    "a level of 95": ({"level": 95}, "`level` must be a number from 0.51 to 0.999999, got 95. Pass such as 0.95"),
+    "a level that is a text": ({"level": "0.95"}, "`level` must be a number from 0.51 to 0.999999, got '0.95'"),
+    "no replicates": ({"replicates": 0}, "`replicates` must be a whole number from 1 to 1000000, not 0"),
+    "a negative seed": ({"seed": -1}, f"`seed` must be a whole number from 0 to {2**64 - 1}, not -1"),
+    "a seed that is no number": ({"seed": None}, f"`seed` must be a whole number from 0 to {2**64 - 1}, not None"),
     "threads": ({"threads": 0}, "`threads` must be 1 or more"),
 }
 

@@ -18,6 +18,7 @@ from fastndcg.statistics.moments import compute_moments
 from fastndcg.statistics.significance import (
     compute_smallest_difference,
     correct_p_values,
+    find_noncentrality,
     run_bootstrap_test,
     run_t_test,
     run_tukey_test,
@@ -438,6 +439,15 @@ def test_smallest_difference_of_two_queries():
     critical = stats.t.ppf(0.975, 1)
     shift = compute_smallest_difference(moments, 0.05, 0.8) / moments.standard_error
     assert 1 - stats.nct.cdf(critical, 1, shift) == pytest.approx(0.8, abs=1e-6)  # SciPy 1.14 is off by 2e-7
+
+
+@pytest.mark.parametrize("power", [0.01, 0.8, 0.999999])
+@pytest.mark.parametrize("alpha", [1e-6, 1e-12])
+@pytest.mark.parametrize("degrees", [1.0, 2.0])
+def test_shift_of_extreme_levels(degrees, alpha, power):
+    """Where t is large, the mean varies by nothing beside the shift, and the variance alone decides: chi-square."""
+    expected = stats.t.isf(alpha, degrees) * np.sqrt(stats.chi2.ppf(power, degrees) / degrees)
+    assert find_noncentrality(degrees, alpha, power, 1) == pytest.approx(expected, rel=1e-3)
 
 
 def test_effect_and_counts():

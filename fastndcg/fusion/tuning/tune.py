@@ -105,7 +105,7 @@ def tune_fusion(
     clusters : (n_queries,) array or {query id: cluster}, optional
         Judged queries that are not independent, such as those of one user. They stay in one fold.
     repeats : int
-        How many times queries are divided into folds, 1 or more. A held-out value is the mean over all repeats.
+        How many times queries are divided into folds, 1 to 1000. A held-out value is the mean over all repeats.
     depth, absent, fusion_convention
         See `fuse`. Single runs are compared with all their documents, as they would be used alone: `depth` cuts only
         what is fused. Queries that the fusion convention leaves out, since some run lacks them (queries=common), count

@@ -15,8 +15,10 @@ from fastndcg.results.per_query import keep_known, read_per_query_array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.progress import track
 from fastndcg.statistics.resampling import draw_numbers
+from fastndcg.statistics.settings import MAX_SEED
 
 FEWEST = 2
+MOST_REPEATS = 1000
 FEWEST_NESTED = 3  # a fold that is held out, one that compares methods, and one that tunes them
 
 Tuned = list[list[list[BestWeights]]]  # of each grid, point and training set
@@ -40,8 +42,8 @@ def plan_folds(
     `given_folds` and `given_clusters` are those of the user: see `tune_fusion`. `has_value` is False for queries in
     which the metric has no value. A nested plan has methods that are compared within the training queries.
     """
-    check_whole_number(repeats, "repeats", 1)
-    check_whole_number(seed, "seed", 0)
+    check_whole_number(repeats, "repeats", 1, MOST_REPEATS)
+    check_whole_number(seed, "seed", 0, MAX_SEED)
     clusters = None
     notes: list[str] = []
     if given_clusters is not None:
