@@ -178,7 +178,7 @@ def _sort_weights(weights: Mapping[str, float], names: Sequence[str]) -> list[An
 
 def _list_weights(weights: Any) -> list[Any]:
     """Return weights in the order of the runs. A set has no order."""
-    if isinstance(weights, str | bytes | Set) or not isinstance(weights, Iterable) or np.ndim(weights) > 1:  # type: ignore[arg-type]
+    if isinstance(weights, str | bytes | Set) or not isinstance(weights, Iterable) or getattr(weights, "ndim", 1) > 1:
         raise InvalidTypeError(
             f"`weights` must be {{name: weight}} or a list of numbers in the order of the runs, not "
             f"{type(weights).__name__}: {shorten(weights)}"

@@ -205,7 +205,8 @@ def _read_dict(rows: Mapping[Any, Any], name: str, place: str) -> Spans:
         if not isinstance(spans, list | tuple):
             raise InvalidTypeError(f"{place} must be {FORM}, but query {shorten(query)} maps to {shorten(spans)}")
         for span in spans:
-            if not isinstance(span, list | tuple) or len(span) not in lengths:
+            is_span = isinstance(span, list | tuple) and len(span) in lengths
+            if not is_span or any(hasattr(number, "__len__") for number in span[1:]):
                 raise InvalidTypeError(f"{place} must be {FORM}, but query {shorten(query)} has {shorten(span)}")
             flat.append((query, *span, *(1,) * (4 - len(span))))
     fields = list(zip(*flat, strict=True)) or [()] * 5
@@ -223,7 +224,8 @@ def _check(spans: Spans) -> Spans:
         if values is not None and values.dtype.kind not in "iuf":
             raise InvalidTypeError(f"{place} must have numbers as {what}, but their type is {values.dtype}")
     starts, ends = (bounds.astype("f8") for bounds in (spans.starts, spans.ends))
-    wrong = ~((starts >= 0) & (starts < ends) & (ends <= HIGHEST_END) & (starts % 1 == 0) & (ends % 1 == 0))
+    wrong = ~((starts >= 0) & (starts < ends) & (ends <= HIGHEST_END))
+    wrong[~wrong] = (starts[~wrong] % 1 != 0) | (ends[~wrong] % 1 != 0)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInputError(

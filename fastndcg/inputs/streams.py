@@ -32,6 +32,7 @@ from fastndcg.inputs.table import Qrels, Rows, Run, Table, choose_run, describe_
 from fastndcg.inputs.table_sources import WHOLE, TableSource, convert_arrow_errors, pyarrow
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
+from fastndcg.parsing import as_float
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels, as_offsets, as_scores, is_wide, read_only
 from fastndcg.runtime.escapes import show_name
@@ -387,6 +388,7 @@ class QueryCutter:
 
 
 MEMORY = 2 << 30
+MOST_MEMORY = 1 << 60
 UNITS = {"": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 ROW_BYTES = 64  # upper bound of the memory for a row while it is decoded, sorted and evaluated
 MOST_ROWS = 1 << 20  # the size of row groups that pyarrow writes: splitting one takes time
@@ -404,10 +406,12 @@ def parse_memory(memory: Any) -> int:
     """
     if memory is None:
         return MEMORY
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?b)?\s*", str(memory), re.IGNORECASE)
-    if match is None or isinstance(memory, bool) or not float(match[1]):
+    text = memory if isinstance(memory, str) else ""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?b)?\s*", text, re.IGNORECASE)
+    n_bytes = as_float(memory) if match is None else float(match[1]) * UNITS[(match[2] or "").lower()]
+    if n_bytes is None or not 1 <= n_bytes <= MOST_MEMORY:
         raise InvalidInputError(f"`memory` must be bytes or a text such as '2GB', not {shorten(memory)}")
-    return int(float(match[1]) * UNITS[(match[2] or "").lower()])
+    return int(n_bytes)
 
 
 class StreamedTables:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fastndcg.errors import Argument, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.kernels.shared import MAX_RANK
+from fastndcg.parsing import as_float
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.foreign_arrays import Picklable, hold, is_mapped
 
@@ -63,6 +64,7 @@ def freeze(restored: Any) -> Any:
 
 
 EXACT_LIMIT = 2.0**53  # above it float64 leaves out whole numbers
+MOST = 1e100  # of a number whose square is computed
 LABEL_DTYPES = {"b": "u1", "u1": "u1", "i1": "i1", "i2": "i2", "i4": "i4", "i8": "i8", "f4": "f4", "f8": "f8"}
 LABEL_DTYPES |= {"u2": "i4", "u4": "i8", "u8": "i8", "f2": "f4"}
 SCORE_DTYPES = {"b": "f4", "u1": "f4", "i1": "f4", "u2": "f4", "i2": "f4", "f2": "f4", "f4": "f4"}
@@ -272,6 +274,21 @@ def check_whole_number(value: Any, name: str, minimum: int, maximum: int | None 
     if value < minimum or (maximum is not None and value > maximum):
         raise InvalidInputError(f"`{name}` must be a whole number {allowed}, not {shorten(value)}")
     return int(value)
+
+
+def check_number(value: Any, name: str, least: float, most: float, example: str) -> float:
+    """Return an argument as a float, or raise an error for one that is no number from `least` to `most`."""
+    number = as_float(value)
+    if number is None or not least <= number <= most:
+        kind = InvalidTypeError if number is None else InvalidInputError
+        allowed = f"above 0 and at most {most:g}" if least == 1 / MOST else f"from {least:g} to {most:g}"
+        raise kind(f"`{name}` must be a number {allowed}, got {shorten(value)}. Pass such as {example}.")
+    return number
+
+
+def check_positive(value: Any, name: str, example: str) -> float:
+    """Return an argument as a float, or raise an error for one that is no number above 0."""
+    return check_number(value, name, 1 / MOST, MOST, example)
 
 
 def _refuse_rounded(values: npt.ArrayLike, array: Array, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.rankings.validation import Array, is_series
+from fastndcg.rankings.validation import MOST, Array, is_series
 from fastndcg.runtime.escapes import show_name
 
 
@@ -131,16 +131,17 @@ def check_weights(values: Any, query_ids: Array) -> Array:
     weights = read_per_query_array(values, "weights", query_ids)
     if weights.dtype.kind not in "biuf":
         raise InvalidTypeError(f"`weights` must be numbers, not {weights.dtype}")
-    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    weights = np.asarray(weights, "f8")
+    wrong = ~((weights >= 0) & (weights <= MOST))
     if wrong.any():
         place = int(np.argmax(wrong))
         raise InvalidInputError(
-            f"`weights` must be finite and not negative, but that of query {show_name(query_ids[place])} is "
-            f"{weights[place]!s}"
+            f"`weights` must be finite and not negative, at most {MOST:g}, but that of query "
+            f"{show_name(query_ids[place])} is {weights[place]!s}"
         )
     if not weights.any():
         raise InvalidInputError("`weights` must not all be 0. Leave them out for equal weights.")
-    return np.asarray(weights, "f8")
+    return weights
 
 
 def read_query_texts(texts: Any, query_ids: Array) -> dict[Any, str]:

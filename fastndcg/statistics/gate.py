@@ -17,7 +17,8 @@ from fastndcg.evaluation import Evaluator
 from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, format_markdown
 from fastndcg.metrics.metric import Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.validation import Array
+from fastndcg.parsing import as_float
+from fastndcg.rankings.validation import MOST, Array
 from fastndcg.results.kinds import PairResults, SpanResults, load_result
 from fastndcg.results.notes import describe_judged
 from fastndcg.results.results import Results
@@ -726,11 +727,11 @@ def _read_margin(margin: Any, metric: Metric) -> tuple[float, bool]:
     text = margin.strip() if isinstance(margin, str) else margin
     is_share = isinstance(text, str) and text.endswith("%")
     try:
-        value = float(text.removesuffix("%")) / (100 if is_share else 1) if isinstance(text, str) else float(text)
-    except (TypeError, ValueError):
-        value = math.nan
-    limit = 1 if is_share and metric.sign > 0 else math.inf  # lower values are better: a mean may rise by 200 %
-    if isinstance(margin, bool) or not 0 <= value < limit:
+        value = float(text.removesuffix("%")) / (100 if is_share else 1) if isinstance(text, str) else as_float(text)
+    except ValueError:
+        value = None
+    limit = 1 if is_share and metric.sign > 0 else MOST  # lower values are better: a mean may rise by 200 %
+    if value is None or not 0 <= value < limit:
         raise InvalidInputError(
             f"`margin` must be a number from 0, or a share below 100 % such as '2%', got {shorten(margin)}. Pass the "
             "drop that is allowed."
@@ -743,7 +744,8 @@ def _read_floors(floors: Mapping[str, float] | None, metrics: Sequence[Metric]) 
         return {}
     by_metric = _read_names("floors", floors, metrics)
     for metric, value in by_metric.items():
-        if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not math.isfinite(value):
+        number = as_float(value)
+        if number is None or not abs(number) <= MOST:
             raise InvalidInputError(f"`floors` must be numbers, but {metric} has {shorten(value)}. Pass such as 0.45.")
     return {metric: float(value) for metric, value in by_metric.items()}
 

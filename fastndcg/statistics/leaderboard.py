@@ -14,7 +14,8 @@ from fastndcg.evaluation import Evaluator
 from fastndcg.exports import dump_json
 from fastndcg.metrics.metric import Metric, check_direction, parse_single_metric
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.validation import Array
+from fastndcg.parsing import as_float
+from fastndcg.rankings.validation import MOST, Array
 from fastndcg.results.kinds import PairResults
 from fastndcg.results.notes import describe_judged
 from fastndcg.results.results import Results
@@ -439,8 +440,10 @@ def _rank_published(
     _check_common(common, len(names), notes)
     sign = _read_sign(metric, notes)
     table = np.array([[float(values[name]) for values in published.values()] for name in common])
-    if not np.isfinite(table).all():
-        raise InvalidInputError("published means must be finite numbers, but one is not. Leave the cell out.")
+    if not (np.abs(table) <= MOST).all():
+        raise InvalidInputError(
+            f"published means must be numbers from {-MOST:g} to {MOST:g}, but one is not. Leave the cell out."
+        )
     n_missing = [len(names) - len(values) for values in published.values()]
     values = _DataSets(common, list(table[:, None, :]), n_missing, len(published))
     bounds = (0.0, 1.0) if (table >= 0).all() and (table <= 1).all() else None
@@ -475,8 +478,8 @@ def _read_published(table: Any) -> dict[str, dict[str, float]]:
                 cells[str(name)] = float(value)
         return published
     if isinstance(table, Mapping) and all(isinstance(values, Mapping) for values in table.values()):
-        numbers = (value for values in table.values() for value in values.values())
-        if all(isinstance(value, int | float | np.number) for value in numbers):
+        numbers = (as_float(value) for values in table.values() for value in values.values())
+        if all(number is not None and not abs(number) > MOST for number in numbers):
             return {str(system): {str(name): float(value) for name, value in values.items()}
                     for system, values in table.items()}  # fmt: skip
     raise InvalidTypeError(

@@ -10,13 +10,13 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports import Printable, PrintedTable
 from fastndcg.parsing import as_float, as_table
-from fastndcg.rankings.validation import check_whole_number
+from fastndcg.rankings.validation import check_number, check_positive, check_whole_number
 from fastndcg.results.results import Results
 from fastndcg.statistics.alignment import check_aggregates_are_means, refuse_means
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.gate import Gate
 from fastndcg.statistics.intervals import compute_clopper_pearson, compute_tango
-from fastndcg.statistics.settings import Settings, check_number, check_positive
+from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import (
     MOST_QUERIES,
     count_degrees,
@@ -151,7 +151,7 @@ def plan(
     effect = 1.0 if clusters is None else _compute_design_effect(clusters)
     n_tails = 2 if alternative == "two-sided" else 1
     if difference is not None:
-        difference = check_positive("difference", difference, "0.02")
+        difference = check_positive(difference, "difference", "0.02")
         n = count_needed_queries(std, difference, settings.alpha, power, n_tails=n_tails, design_effect=effect)
     else:
         n = check_whole_number(n, "n", 2, MOST_QUERIES)
@@ -168,15 +168,15 @@ def _compute_design_effect(clusters: Any) -> float:
             f"`clusters` must be the mean size of a cluster and the correlation within it, got {shorten(clusters)}. "
             "Pass two numbers."
         )
-    size = check_number("clusters", numbers[0], 1, MOST_QUERIES, "(5, 0.3)")
-    return 1 + (size - 1) * check_number("clusters", numbers[1], 0, 1, "(5, 0.3)")
+    size = check_number(numbers[0], "clusters", 1, MOST_QUERIES, "(5, 0.3)")
+    return 1 + (size - 1) * check_number(numbers[1], "clusters", 0, 1, "(5, 0.3)")
 
 
 def _find_std(source: Any, metric: Any, system: str | None) -> tuple[float, str]:
     """Return the standard deviation of the differences of two systems, and where it comes from."""
     refuse_means(source)
     if as_float(source) is not None:
-        return check_positive("from_", source, "0.2"), "given"
+        return check_positive(source, "from_", "0.2"), "given"
     if isinstance(source, Comparison):
         name = system or next(name for name in source.systems if name != source.baseline)
         differences = source.differences(name, source.metrics[0] if metric is None else metric)
@@ -306,10 +306,8 @@ with changes both ways p is larger
     """
     Settings(level=level)
     n = check_whole_number(n, "n", 1, MOST_QUERIES)
-    for name, given in (("mean", mean), ("other", other)):
-        if given is None:
-            continue
-        value = check_number(name, given, 0, 1, "0.7, the mean of hits")
+    for name, given in {"mean": mean, **({} if other is None else {"other": other})}.items():
+        value = check_number(given, name, 0, 1, "0.7, the mean of hits")
         if abs(value * n - round(value * n)) > ROUNDING * n:
             raise InvalidInputError(
                 f"`{name}` must be a mean of {n} values that are 0 or 1, but {value:g} · {n} is {value * n:g}, and no "

@@ -8,8 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
-from fastndcg.parsing import as_float
-from fastndcg.rankings.validation import check_whole_number
+from fastndcg.rankings.validation import check_number, check_positive, check_whole_number
 from fastndcg.runtime.threads import check_threads
 
 INTERVALS = ("auto", "t", "percentile")
@@ -24,7 +23,6 @@ BOARD_MEANS = ("datasets", "queries")
 BOARD_UNITS = ("queries", "datasets")
 MAX_REPLICATES = 10**6  # more say no more, and take minutes
 MAX_SEED = 2**64 - 1
-MOST = 1e100  # of a number in the unit of a metric, so that squares stay finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +59,10 @@ class Settings:
         replicates = check_whole_number(self.replicates, "replicates", 1, MAX_REPLICATES)
         object.__setattr__(self, "replicates", replicates)
         object.__setattr__(self, "seed", check_whole_number(self.seed, "seed", 0, MAX_SEED))
-        object.__setattr__(self, "level", check_number("level", self.level, 0.51, 0.999999, "0.95"))
-        object.__setattr__(self, "power", check_number("power", self.power, 0.01, 0.999999, "0.8"))
+        object.__setattr__(self, "level", check_number(self.level, "level", 0.51, 0.999999, "0.95"))
+        object.__setattr__(self, "power", check_number(self.power, "power", 0.01, 0.999999, "0.8"))
         if self.margin is not None:
-            check_positive("margin", self.margin, "0.01")
+            check_positive(self.margin, "margin", "0.01")
         check_threads(self.threads)
         if self.test == "tukey" and self.alternative != "two-sided":
             raise InvalidInputError(
@@ -99,18 +97,3 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
         hint = suggest_name(value, choices) or f" There are {', '.join(map(repr, choices))}."
         raise InvalidInputError(f"`{name}` has no choice {shorten(value)}.{hint}")
-
-
-def check_number(name: str, value: Any, least: float, most: float, example: str) -> float:
-    """Return an argument as a float, or raise an error for one that is no number from `least` to `most`."""
-    number = as_float(value)
-    if number is None or not least <= number <= most:
-        kind = InvalidTypeError if number is None else InvalidInputError
-        allowed = f"above 0 and at most {most:g}" if least == 1 / MOST else f"from {least:g} to {most:g}"
-        raise kind(f"`{name}` must be a number {allowed}, got {shorten(value)}. Pass such as {example}.")
-    return number
-
-
-def check_positive(name: str, value: Any, example: str) -> float:
-    """Return an argument as a float, or raise an error for one that is no number above 0."""
-    return check_number(name, value, 1 / MOST, MOST, example)

@@ -5,6 +5,7 @@ import faulthandler
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fastndcg.cli.commands import COMMANDS
@@ -13,7 +14,8 @@ from fastndcg.cli.options import OPTIONS
 BOUND = 300  # seconds, which a loaded machine does not take either
 VERDICTS = {"gate": {0, 1, 2, 3}}
 NUMBERS = ["0", "-1", "1e-17", "0.999999999999", str(2**32), str(2**63), "1e308", "nan", "inf", "9" * 400]
-COMPLETE = {  # the other arguments of commands that have numbers
+COMPLETE = {  # the other arguments of commands that have numbers, and of an option
+    "memory": "evaluate qrels.txt u.npy,i.npy --query-ids queries --document-ids documents",
     "evaluate": "evaluate qrels.txt a.run --convention trec_eval",
     "evaluate-pairs": "evaluate-pairs qrels.txt a.run",
     "spans": "spans gold.csv gold.csv",
@@ -29,6 +31,7 @@ COMPLETE = {  # the other arguments of commands that have numbers
     "tune-fusion": "tune-fusion qrels.txt a.run b.run",
 }
 NEEDED = {  # with an option of these commands
+    "evaluate": {"memory": "u.npy,i.npy"},
     "plan": {
         "difference": "--std 0.2",
         "n": "--std 0.2",
@@ -83,6 +86,8 @@ def inputs(tmp_path, monkeypatch):
         rows = [f"q{q} Q0 d{(q * step + r) % 4} {r + 1} {10 - r} {name}\n" for q in range(30) for r in range(n)]
         Path(f"{name}.run").write_text("".join(rows))
     Path("gold.csv").write_text("query,document,start,end\nq,a,0,9\n")
+    for name, n in (("u.npy", 30), ("i.npy", 4)):
+        np.save(name, np.ones((n, 2), "f4"))
     return tmp_path
 
 
@@ -95,7 +100,7 @@ def is_clean(code, err):
 @pytest.mark.parametrize(("command", "name"), CASES, ids=map("-".join, CASES))
 def test_numbers_of_any_size(inputs, run, command, name):
     """Each ends with success or in one line: no traceback, no warning, and nothing hangs."""
-    line = COMPLETE[command].split()
+    line = COMPLETE.get(name, COMPLETE[command]).split()
     needed = NEEDED.get(command, {})
     line += needed.get(name, needed.get("", "")).split()
     flag = OPTIONS[name].flags.split()[0]

@@ -52,6 +52,7 @@ from fastndcg.results.aggregates import mean
 from fastndcg.results.results import Results
 from fastndcg.runtime.progress import use_progress
 from fastndcg.runtime.threads import check_threads
+from fastndcg.statistics.settings import MAX_SEED
 
 METHODS = ("rrf", "wsum(norm=min_max)", "wsum(norm=z_score)")
 RRF = "rrf(k=60)"
@@ -146,7 +147,8 @@ def tune_fusion(
     refuse_keywords(tune_fusion, keywords)
     options = TuningOptions(
         _make_request(metric, convention), parse_fusion_convention(fusion_convention), check_absent(absent),
-        None if depth is None else check_whole_number(depth, "depth", 1), duplicates, threads, seed,
+        None if depth is None else check_whole_number(depth, "depth", 1), duplicates, threads,
+        check_whole_number(seed, "seed", 0, MAX_SEED),
     )  # fmt: skip
     settled = make_closed_duplicates(duplicates)
     with use_progress(progress):
@@ -158,10 +160,10 @@ def tune_fusion(
         grids = [MethodGrid(text, [GridPoint(applied, inputs.points) for applied in points]) for text, points in texts]
         has_value = ~np.isnan(grids[0].points[0].evaluate(None))
         plan = plan_folds(
-            folds, clusters, repeats, seed, query_ids=inputs.points.judged.query_ids, has_value=has_value,
+            folds, clusters, repeats, options.seed, query_ids=inputs.points.judged.query_ids, has_value=has_value,
             is_nested=len(grids) > 1,
         )  # fmt: skip
-        training = TrainingSets(plan.repeats[0], plan.repeats[0].training_sets, plan.clusters, seed)
+        training = TrainingSets(plan.repeats[0], plan.repeats[0].training_sets, plan.clusters, options.seed)
         validation = cross_validate(grids, training, plan)
         curves = _make_curves(inputs, grids, validation, training)
     return _make_result(inputs, grids, validation, plan, curves)

@@ -15,7 +15,6 @@ from fastndcg.results.per_query import keep_known, read_per_query_array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.progress import track
 from fastndcg.statistics.resampling import draw_numbers
-from fastndcg.statistics.settings import MAX_SEED
 
 FEWEST = 2
 MOST_REPEATS = 1000
@@ -43,7 +42,6 @@ def plan_folds(
     which the metric has no value. A nested plan has methods that are compared within the training queries.
     """
     check_whole_number(repeats, "repeats", 1, MOST_REPEATS)
-    check_whole_number(seed, "seed", 0, MAX_SEED)
     clusters = None
     notes: list[str] = []
     if given_clusters is not None:
@@ -87,7 +85,7 @@ def _draw_folds(n: int, random: Array, has_value: Array, clusters: Array | None)
         )
     if len(judged) < n:
         raise InvalidInputError(
-            f"`folds` must be at most the number of {what}, {len(judged)}, got {n}. Pass fewer folds"
+            f"`folds` must be at most the number of {what}, {len(judged)}, got {shorten(n)}. Pass fewer folds"
         )
     order = judged[np.argsort(random[: len(judged)], kind="stable")]
     numbers = np.zeros(int(units.max()) + 1, "i4")
