@@ -344,6 +344,9 @@ FAULTS = (
           "(user ^ item)", "(user & item)",
           "scoring/test_number_formats.py::test_hamming_distance_of_packed_bits"),
     # results
+    Fault("the mean: a step counts from the first value", "explaining/__init__.py",
+          "Fraction(found.value) - Fraction(known), found.value", "Fraction(found.value) - Fraction(known), known",
+          "explain/test_explain.py::test_what_fields_add_is_the_difference_of_the_means"),
     Fault("saved results of spans are read as others", "results/kinds.py",
           '"evaluate_spans": SpanResults', '"evaluate_spans": Results',
           "results/test_kinds.py::test_every_use_has_the_values_or_says_why_not"),

@@ -273,14 +273,16 @@ queries.
         "embeddings and threads", EMBEDDINGS | THREADS,
     ),
     "explain": Command(
-        "compare:run_explain", "QRELS RUN QUERY", "explain the value of a metric for one query",
+        "compare:run_explain", "QRELS RUN [QUERY]", "explain the value of a metric for one query, or of its mean",
         """\
 Explain the value of one metric for one query: the rank, score, label and contribution of each document, the ideal
-ranking, and the sum. With --against, also explain the difference from another convention.
+ranking, and the sum. With --against, also explain the difference from another convention. Without QUERY that is the
+difference of the means: what each choice adds to it, and the queries that differ most.
 """,
         """\
   fastndcg explain qrels.txt run.txt q17 -m ndcg@10
   fastndcg explain qrels.txt run.txt q17 -m ndcg@10 --against lightgbm
+  fastndcg explain qrels.txt run.txt -m ndcg@10 --against lightgbm
 """,
         {
             "": "qrels, run, query",

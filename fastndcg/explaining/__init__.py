@@ -1,24 +1,26 @@
-"""explain: show how a metric's value for one query comes about, and why it differs under another convention."""
+"""explain: show how a metric's value for a query comes about, and why it or a mean differs in another convention."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, NamedTuple, Never
 
 from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, printable
+from fastndcg.evaluation import evaluate_prepared, parse_request
 from fastndcg.explaining.contributions import (
     GAIN_SUMS,
     NO_NUMBER,
     IdealDocument,
     QueryCase,
     RankedDocument,
+    allow_undefined,
     compute_base_value,
     format_arithmetic,
     format_number,
@@ -27,7 +29,7 @@ from fastndcg.explaining.contributions import (
     make_case,
 )
 from fastndcg.exports import Exportable, PrintedTable, Rows, dump_json, html_table, text_table
-from fastndcg.inputs.dispatch import make_selection, pair_id_lists, prepare_truth
+from fastndcg.inputs.dispatch import TruthInput, make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.messages import Options, refuse_keywords
 from fastndcg.inputs.records import read_once
@@ -35,7 +37,8 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.named_conventions.convention import short
 from fastndcg.parsing import Value
-from fastndcg.runtime.escapes import html
+from fastndcg.runtime.escapes import html, show_name
+from fastndcg.runtime.progress import without_progress
 
 
 def explain(
@@ -59,7 +62,7 @@ def explain(
     **keywords: Never,
 ) -> Explanation:
     """
-    Show how a metric's value for one query comes about.
+    Show how a metric's value for one query comes about, or why its mean differs under another convention.
 
     Parameters
     ----------
@@ -70,7 +73,8 @@ def explain(
     metric : str or Metric
         One metric, such as "ndcg@10".
     query : str or int, optional
-        The id of the query, or its index from 0 if queries have no ids. May be left out if there is one query.
+        The id of the query, or its index from 0 if queries have no ids. May be left out if there is one query. With
+        `against` the mean is explained where there are several.
     offsets, groups, query_ids : array, optional
         See `evaluate`.
     exclude, candidates, missing_truth, duplicates, ranks, parents
@@ -80,7 +84,7 @@ def explain(
     convention : str or Convention
         See `evaluate`.
     against : str or Convention, optional
-        Another convention. Both are shown side by side, with the fields that make the values differ.
+        Another convention. Both are shown side by side, with the fields that make the values, or the means, differ.
     **keywords
         See `evaluate`.
 
@@ -88,7 +92,8 @@ def explain(
     -------
     Explanation
         Ranks, documents, scores, tie groups, labels, gains, discounts and contributions, with the ideal ranking beside
-        them, and the sums that give the value. It prints as tables.
+        them, and the sums that give the value. Of a mean: what each field adds to the difference, and the queries that
+        differ. It prints as tables.
 
     Raises
     ------
@@ -120,12 +125,17 @@ def explain(
     prepared, predictions = pair_id_lists(prepare_truth(truth, options), predictions, options)
     predictions = read_once(predictions)  # an iterator gives its records to one convention only
     make_case_under = functools.partial(make_case, prepared, predictions, options, metrics[0], query)
-    here = make_case_under(parse_convention(convention))
     if against is None:
-        return _explain_case(here)
-    there = make_case_under(parse_convention(against))
-    steps = _list_steps(make_case_under, here, there)
-    return dataclasses.replace(_explain_case(here), against=_explain_case(there), steps=tuple(steps))
+        return _explain_case(make_case_under(parse_convention(convention)))
+    conventions = parse_convention(convention), parse_convention(against)
+    if query is None:
+        evaluate_under = functools.partial(_evaluate, prepared, predictions, options, metrics[0])
+        here, there = map(evaluate_under, conventions)
+        if max(len(here.queries), len(there.queries)) > 1:
+            return _explain_mean(metrics[0], here, there, _list_steps(evaluate_under, here, there))
+    cases = [make_case_under(own) for own in conventions]
+    steps = _list_steps(lambda own: _read_case(make_case_under(own)), *map(_read_case, cases))
+    return dataclasses.replace(_explain_case(cases[0]), against=_explain_case(cases[1]), steps=tuple(steps))
 
 
 def _explain_case(case: QueryCase) -> Explanation:
@@ -145,32 +155,87 @@ def _explain_case(case: QueryCase) -> Explanation:
     )
 
 
-def _list_steps(
-    make_case_under: Callable[[Convention], QueryCase], here: QueryCase, there: QueryCase
-) -> Iterator[Step]:
+class _Side(NamedTuple):
+    """A metric under a convention: its value over all queries, and that of each."""
+
+    convention: Convention
+    value: float
+    queries: dict[Any, float]
+
+
+def _read_case(case: QueryCase) -> _Side:
+    value = case.value()
+    return _Side(case.convention, value, {None: value})
+
+
+def _evaluate(
+    prepared: TruthInput, predictions: Any, options: Options, metric: Metric, convention: Convention
+) -> _Side:
+    with without_progress():
+        request = parse_request((metric,), allow_undefined(convention))
+        results = evaluate_prepared(prepared, predictions, request, options)
+    queries = dict(zip(results.query_ids.tolist(), results.values[:, 0].tolist(), strict=True))
+    return _Side(convention, results.means()[0], queries)
+
+
+def _explain_mean(metric: Metric, here: _Side, there: _Side, steps: Iterable[Step]) -> Explanation:
+    def find_distance(row: QueryDifference) -> float:
+        """Return the size of a difference. A query that one side leaves out is as far as from the mean there."""
+        sides = zip((here, there), row[1:], strict=True)
+        first, second = (side.value if math.isnan(value) else value for side, value in sides)
+        return abs(second - first)
+
+    queries = tuple(sorted(_list_differences(here, there), key=find_distance, reverse=True))
+    n_queries = len(here.queries | there.queries)
+    other = Explanation(metric, there.convention, None, there.value, 0.0, (), (), (), n_queries=n_queries)
+    return dataclasses.replace(
+        other, convention=here.convention, value=here.value, against=other, steps=tuple(steps), queries=queries
+    )
+
+
+def _list_differences(here: _Side, there: _Side) -> list[QueryDifference]:
+    """Return the queries that differ."""
+    names = here.queries | there.queries
+    rows = (QueryDifference(name, *(side.queries.get(name, math.nan) for side in (here, there))) for name in names)
+    return [row for row in rows if not _is_same(row.here, row.there)]
+
+
+def _list_steps(find_side: Callable[[Convention], _Side], here: _Side, there: _Side) -> Iterator[Step]:
     """Yield the changes from one convention to the other, one field at a time, with the value after each."""
-    current: Convention = here.convention
-    last: float | None = here.value()
-    for field, choice in here.convention.choices().items():
+    convention, last, known = here.convention, here, here.value
+    are_numbers = math.isfinite(here.value) and math.isfinite(there.value)
+    for field, choice in convention.difference(there.convention).items():
         target = there.convention.choices()[field]
-        if choice == target:
+        convention = convention.replace(**{field: target})
+        try:
+            found = find_side(convention)
+        except FastndcgError:  # a choice can depend on another one that is not replaced yet
+            yield Step(field, choice, target, None, True, Fraction(0) if are_numbers else math.nan, 0)
             continue
-        current = current.replace(**{field: target})
-        value: float | None = None
-        with contextlib.suppress(FastndcgError):  # a choice can depend on another one that is not replaced yet
-            value = make_case_under(current).value()
-        yield Step(field, choice, target, value, not _is_same(value, last))
-        last = value
+        adds: Fraction | float = Fraction(0) if are_numbers else math.nan
+        if are_numbers and math.isfinite(found.value):
+            adds, known = Fraction(found.value) - Fraction(known), found.value
+        n_queries = len(_list_differences(last, found))
+        matters = n_queries > 0 or not _is_same(found.value, last.value)
+        yield Step(field, choice, target, found.value, matters, adds, n_queries)
+        last = found
 
 
-def _is_same(first: float | None, second: float | None) -> bool:
-    if first is None or second is None:
-        return first is second
+def _is_same(first: float, second: float) -> bool:
     is_close = math.isclose(first, second, rel_tol=1e-12, abs_tol=1e-15)
     return is_close or (math.isnan(first) and math.isnan(second))
 
 
 MAX_ROWS = 50
+MAX_QUERIES = 10  # that are printed
+
+
+class QueryDifference(NamedTuple):
+    """A query's values under the two conventions, NaN where one leaves the query out or has no value."""
+
+    query: Any
+    here: float
+    there: float
 
 
 class Step(NamedTuple):
@@ -178,7 +243,9 @@ class Step(NamedTuple):
     A change of one field on the way from one convention to another.
 
     `here` and `there` are the field's values in the two conventions. `value` is the metric's value after this change
-    and all earlier ones, None if the metric cannot be evaluated then. `matters` is True if the value changed.
+    and all earlier ones, None if the metric cannot be evaluated then. `matters` is True if the value changed, or that
+    of a query: of `n_queries`. `adds` is a fraction without rounding: the sum over all steps is the difference of the
+    two values. A step without a value counts with the next one. NaN if one of the two values is undefined.
     """
 
     field: str
@@ -186,12 +253,14 @@ class Step(NamedTuple):
     there: Value
     value: float | None
     matters: bool
+    adds: Fraction | float
+    n_queries: int
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation(Exportable):
     """
-    The derivation of a metric's value for one query.
+    The derivation of a metric's value for one query, or of the difference of two means.
 
     `explain` makes it. Parameters are attributes, too. Frames and CSV have the documents of `ranking`, JSON has
     everything, Markdown and LaTeX have the first printed table.
@@ -202,8 +271,8 @@ class Explanation(Exportable):
         The metric, with the cutoff that the convention gives it.
     convention : Convention
         The convention.
-    query : str
-        The name of the query.
+    query : str or None
+        The name of the query. None for a mean, which has no ranking, ideal and arithmetic.
     value : float
         The value that `evaluate` returns. NaN if the metric is undefined.
     base : float
@@ -218,6 +287,11 @@ class Explanation(Exportable):
         The derivation under the other convention.
     steps : tuple of Step
         The fields in which the two conventions differ.
+    queries : tuple of QueryDifference
+        Of a mean, the queries that differ, the largest difference first. A query that one convention leaves out is as
+        far as from the mean there.
+    n_queries : int
+        The number of queries.
 
     Examples
     --------
@@ -226,11 +300,14 @@ class Explanation(Exportable):
     (1.26186, 1.89279)
     >>> explained.why()
     ('gain',)
+    >>> mean = fn.explain([[2, 1], [0, 1]], [[1, 2], [1, 2]], "ndcg", against="default(gain=exp2)")
+    >>> [(step.field, round(float(step.adds), 4), step.n_queries) for step in mean.steps]
+    [('gain', -0.0315, 1)]
     """
 
     metric: Metric
     convention: Convention
-    query: str
+    query: str | None
     value: float
     base: float
     ranking: tuple[RankedDocument, ...]
@@ -238,6 +315,8 @@ class Explanation(Exportable):
     arithmetic: tuple[str, ...]
     against: Explanation | None = None
     steps: tuple[Step, ...] = ()
+    queries: tuple[QueryDifference, ...] = ()
+    n_queries: int = 1
 
     def why(self) -> tuple[str, ...]:
         """
@@ -266,7 +345,9 @@ class Explanation(Exportable):
         )
 
     def _export_columns(self) -> dict[str, list[Any]]:
-        return {name: [getattr(row, name) for row in self.ranking] for name in RankedDocument._fields}
+        rows: Sequence[Any] = self.queries if self.query is None else self.ranking
+        fields = (QueryDifference if self.query is None else RankedDocument)._fields
+        return {name: [getattr(row, name) for row in rows] for name in fields}
 
     def _print_table(self) -> PrintedTable:
         title, rows, n_left, notes = next(self._make_parts())
@@ -283,7 +364,7 @@ class Explanation(Exportable):
         -------
         dict
             Metric, convention, query, value, base, arithmetic, and lists of dicts for ranking, ideal and steps. The
-            explanation under the other convention is in ``against``, None without one.
+            explanation under the other convention is in ``against``, None without one. Of a mean, a list of queries.
         """
         return {
             "metric": str(self.metric),
@@ -295,11 +376,16 @@ class Explanation(Exportable):
             "ranking": [row._asdict() for row in self.ranking],
             "ideal": [row._asdict() for row in self.ideal],
             "against": None if self.against is None else self.against.to_dict(),
-            "steps": [step._asdict() for step in self.steps],
+            "steps": [step._asdict() | {"adds": float(step.adds)} for step in self.steps],
+            "queries": [row._asdict() for row in self.queries],
+            "n_queries": self.n_queries,
         }
 
     def _make_parts(self) -> Iterator[tuple[str, Rows, int, list[str]]]:
         """Yield the printed parts: a title, a table, its number of left-aligned columns, and notes."""
+        if self.query is None:
+            yield from self._make_parts_of_mean(self.against or self)
+            return
         title = f"{self.metric} of {self.query}: {format_number(self.value)}"
         more_notes = [*self._list_formula(), *self._count_hidden_documents()]
         if self.against is None:
@@ -310,9 +396,23 @@ class Explanation(Exportable):
         title = f"{title} with {self.convention.name}, {format_number(other.value)} with {other.convention.name}"
         sums = [f"{side.convention.name}: {line}" for side in (self, other) for line in side.arithmetic]
         yield title, self._make_rows_side_by_side(), 1, [*sums, *more_notes]
-        fields = ", ".join(self.why()) or "none, the values are equal"
         heading = f"from {self.convention.name} to {other.convention.name}, one field at a time:"
-        yield heading, self._make_step_rows(), 1, [f"fields that change the value: {fields}"]
+        yield heading, [row[:4] for row in self._make_step_rows(other)], 1, [self._name_fields("value")]
+
+    def _make_parts_of_mean(self, other: Explanation) -> Iterator[tuple[str, Rows, int, list[str]]]:
+        """Yield a part with what each field adds to the difference, and one with the queries that differ most."""
+        values = [f"{format_number(side.value)} with {side.convention.name}" for side in (self, other)]
+        what = "mean" if self.metric.aggregate is None else "overall value"
+        title = f"{what} of {self.metric}: {', '.join(values)} ({_format_change(other.value - self.value)})"
+        yield f"{title}, one field at a time:", self._make_step_rows(other), 1, [self._name_fields(what)]
+        rows = [["query", self.convention.name, other.convention.name, "difference"]]
+        for row in self.queries[:MAX_QUERIES]:
+            rows.append([show_name(row.query), *map(format_number, row[1:]), _format_change(row.there - row.here)])
+        if self.queries:
+            yield f"{len(self.queries)} of {self.n_queries} queries differ, the largest difference first:", rows, 1, []
+
+    def _name_fields(self, what: str) -> str:
+        return f"fields that change the {what}: {', '.join(self.why()) or 'none, the values are equal'}"
 
     def _make_rows(self) -> Rows:
         """Return the table of the ranking with the ideal ranking beside it."""
@@ -353,12 +453,15 @@ class Explanation(Exportable):
             rows.append(row)
         return rows
 
-    def _make_step_rows(self) -> Rows:
-        rows = [["field", self.convention.name, self.against.convention.name if self.against else "", str(self.metric)]]
-        rows.append(["", "", "", format_number(self.value)])
+    def _make_step_rows(self, other: Explanation) -> Rows:
+        """Return a row for each field, of which the last two columns are of means."""
+        rows = [["field", self.convention.name, other.convention.name, str(self.metric), "adds", "queries"]]
+        rows.append(["", "", "", format_number(self.value), "", ""])
         for step in self.steps:
-            value = format_number(step.value) if step.matters or step.value is None else "unchanged"
-            rows.append([step.field, short(step.here), short(step.there), value])
+            cells = [format_number(step.value), _format_change(step.adds), str(step.n_queries)]
+            if not step.matters or step.value is None:
+                cells = ["unchanged" if step.value is not None else NO_NUMBER, "", ""]
+            rows.append([step.field, short(step.here), short(step.there), *cells])
         return rows
 
     def _visible_ranking(self) -> tuple[RankedDocument, ...]:
@@ -387,6 +490,10 @@ class Explanation(Exportable):
             return []
         n_labelled = sum(bool(document.label) for document in hidden)
         return [f"documents not shown: {len(hidden)}, with a label other than 0: {n_labelled}"]
+
+
+def _format_change(change: Fraction | float) -> str:
+    return NO_NUMBER if math.isnan(change) else f"{'-' if change < 0 else '+'}{format_number(abs(float(change)))}"
 
 
 def _make_document_cells(document: RankedDocument) -> list[str]:

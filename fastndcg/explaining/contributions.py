@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import Choice, InvalidInputError, shorten, suggest_name
+from fastndcg.errors import Choice, InvalidInputError, Option, shorten, suggest_name
 from fastndcg.evaluation import evaluate_prepared, parse_request
 from fastndcg.inputs.dispatch import TruthInput, join_predictions, make_whole
 from fastndcg.inputs.interactions import RankingPartitions
@@ -70,8 +70,7 @@ class QueryCase(NamedTuple):
 
     def value(self) -> float:
         """Return the value of the metric. If undefined, it is the convention's choice, or NaN if that is to raise."""
-        raising = [field for field in ("undefined", "undefined_ap") if getattr(self.applied, field) == "raise"]
-        return self._evaluate(self.applied.replace(**dict.fromkeys(raising, "nan")), self.metric)[0]
+        return self._evaluate(allow_undefined(self.applied), self.metric)[0]
 
     def _evaluate(self, convention: Convention, *metrics: Metric) -> list[float]:
         if self.is_judged:
@@ -79,6 +78,12 @@ class QueryCase(NamedTuple):
         undefined = np.full((1, len(metrics)), np.nan)
         apply_undefined_policy(undefined, metrics, self.rankings, convention)
         return [float(value) for value in undefined[0]]
+
+
+def allow_undefined(convention: Convention) -> Convention:
+    """Return the convention with NaN where it raises an error for a query without a value."""
+    raising = [field for field in ("undefined", "undefined_ap") if getattr(convention, field) == "raise"]
+    return convention.replace(**dict.fromkeys(raising, "nan"))
 
 
 def evaluate_rankings(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> Array:
@@ -223,7 +228,11 @@ def _find_query(ids: list[Any], query: Any) -> int:
         return 0
     examples = ", ".join(map(shorten, ids[:3])) + (", …" if len(ids) > 3 else "")
     if query is None:
-        raise InvalidInputError(f"`query` is missing. Pass the id of one of the {len(ids)} queries: {examples}.")
+        raise InvalidInputError(
+            f"`query` is missing. Pass the id of one of the {len(ids)} queries: {examples}. For the mean give ",
+            Option("against", "'lightgbm'"),
+            ", or another convention.",
+        )
     places = [place for place, query_id in enumerate(ids) if query_id == query] if isinstance(query, Hashable) else []
     if len(places) != 1:
         hint = suggest_name(query, map(str, ids)) or f" There are {len(ids)}: {examples}."

@@ -1,5 +1,7 @@
 """explain: its numbers are those of evaluate, its sums add up, and it names what makes a difference."""
 
+import json
+from fractions import Fraction
 from itertools import pairwise
 from math import fsum, isnan, log2, nan
 
@@ -10,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastndcg as fn
+from fastndcg.explaining.contributions import allow_undefined
 from fastndcg.metrics.families import CATALOG
+from fastndcg.named_conventions import parse_convention
 
 WITHOUT_CONTRIBUTIONS = {"IDCG", "num_ret", "num_rel"}  # the documents' order does not count
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"a": 1}}
@@ -258,6 +262,87 @@ def test_half_way_there_may_be_no_value():
     assert (explained.value, explained.against.value) == (0, 1)
     assert [(step.field, step.value) for step in explained.steps] == [("gain", None), ("negative_labels", 1)]
     assert explained.why() == ("gain", "negative_labels")
+    mean = fn.explain([[1, -1]] * 3, [[1, 2]] * 3, "cg", convention=kept, against=zero)
+    assert [(step.field, step.adds) for step in mean.steps] == [("gain", 0), ("negative_labels", 1)]
+
+
+MEAN_QRELS = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"a": 2, "d": 1}, "q3": {"e": 0}, "q4": {"a": 1}, "q5": {"b": 2}}
+MEAN_RUN = {
+    "q1": {"b": 0.9, "a": 0.5, "x": 0.5, "c": 0.1}, "q2": {"d": 0.4, "y": 0.3, "a": 0.3}, "q3": {"e": 0.2},
+    "q5": {"z": 0.7, "b": 0.7}, "q6": {"a": 0.1},
+}  # fmt: skip
+SUBTOPICS = {"q1": {"a": {"s": 1, "t": 1}, "b": {"s": 1}, "c": {"t": 2}}, "q2": {"a": {"s": 1}}, "q4": {"a": {"u": 1}}}
+WHOLE_RUN = {query: MEAN_RUN.get(query, {"x": 0.2, "a": 0.1}) for query in MEAN_QRELS}
+PAIRS = [("default", "trec_eval_9"), ("lightgbm", "default(gain=exp2)"), ("default(ties=worst)", "trec_eval_9_c")]
+
+
+def explain_mean(metric, here, there, run=MEAN_RUN):
+    """Check the explanation of a mean against two evaluations. Return None if there is no mean under one of the two."""
+    qrels = fn.DiversityQrels.from_dict(SUBTOPICS) if metric.record.by_subtopic else MEAN_QRELS
+    try:
+        conventions = [allow_undefined(parse_convention(own)) for own in (here, there)]
+        both = [fn.evaluate(qrels, run, metric, convention=own) for own in conventions]
+    except fn.FastndcgError:
+        return None
+    explained = fn.explain(qrels, run, metric, convention=here, against=there)
+    first, second = (result.means()[0] for result in both)
+    assert repr([explained.value, explained.against.value]) == repr([first, second])
+    assert [step.field for step in explained.steps] == list(parse_convention(here).difference(parse_convention(there)))
+    columns = [dict(zip(result.query_ids.tolist(), result[metric].tolist(), strict=True)) for result in both]
+    values = {query: [column.get(query, nan) for column in columns] for query in columns[0] | columns[1]}
+    assert explained.n_queries == len(values)
+    assert all(str([row.here, row.there]) == str(values.pop(row.query)) for row in explained.queries)
+    assert all(np.isclose(*pair, rtol=1e-11, atol=1e-15, equal_nan=True) for pair in values.values())
+    if isnan(first - second):
+        return None
+    assert sum(step.adds for step in explained.steps) == Fraction(second) - Fraction(first)
+    assert set(explained.why()) >= {step.field for step in explained.steps if abs(step.adds) > 1e-12}
+    return explained
+
+
+@pytest.mark.parametrize("name", strategies.PLAIN + strategies.BY_SUBTOPIC)
+def test_what_fields_add_is_the_difference_of_the_means(name):
+    """Of every metric, to the last digit, and the queries that differ are those of two evaluations."""
+    metric = fn.Metric(name) @ 3 if CATALOG[name].has_cutoff else fn.Metric(name)
+    assert any(explain_mean(metric, *pair) is not None for pair in PAIRS)
+
+
+@pytest.mark.parametrize("name", fn.conventions)
+def test_a_mean_under_every_convention(name):
+    metrics = [fn.Metric.parse(text) for text in ("ndcg@3", "rr", "gm(P@2)")]
+    found = [explain_mean(metric, "lightgbm", name, WHOLE_RUN) for metric in metrics]
+    assert found[1] is not None
+
+
+def test_a_mean_by_hand():
+    """Two of five queries have ties, at ranks 2 and 3, and 1 and 2. One that the run lacks counts 0, then nothing."""
+    explained = fn.explain(MEAN_QRELS, MEAN_RUN, "rr", against="ms_marco(ties=worst,missing_in_run=skip)")
+    adds = {step.field: (float(step.adds), step.n_queries) for step in explained.steps if step.matters}
+    ties = (1 / 3 - (1 / 2 + 1 / 3) / 2 + 1 / 2 - (1 + 1 / 2) / 2) / 5
+    missing = (1 / 3 + 1 + 1 / 2) * (1 / 4 - 1 / 5)
+    assert adds == {"ties": (pytest.approx(ties), 2), "missing_in_run": (pytest.approx(missing), 1)}
+    assert [(row.query, row.there) for row in explained.queries[1:]] == [("q5", 1 / 2), ("q1", 1 / 3)]
+    frame = explained.to_pandas()
+    assert frame["query"].tolist() == ["q4", "q5", "q1"]
+    facts = json.loads(explained.to_json())
+    assert [step["adds"] for step in facts["steps"] if step["matters"]] == [float(one) for one, _ in adds.values()]
+    assert (facts["n_queries"], facts["queries"][0]) == (5, {"query": "q4", "here": 0, "there": None})
+    assert "fields that change the mean" in explained.to_markdown()
+
+
+def test_a_mean_is_printed_with_the_largest_differences():
+    labels = [[0] * place + [1] + [0] * (20 - place) for place in range(21)]
+    explained = fn.explain(labels, [[0.0] * 21] * 21, "rr", against="default(ties=best)")
+    lines = str(explained).splitlines()
+    assert lines[0].startswith("mean of RR: 0.1736 with default, 1 with default(ties=best) (+0.8264), one field at a")
+    assert lines[3].split() == ["ties", "average", "best", "1", "+0.8264", "21"]
+    assert lines[4:6] == ["fields that change the mean: ties", "21 of 21 queries differ, the largest difference first:"]
+    assert [line.split() for line in lines[7:]] == [[str(q), "0.1736", "1", "+0.8264"] for q in range(10)]
+    same = fn.explain(labels, labels, "rr", against="default(ties=best)")
+    assert str(same).endswith("fields that change the mean: none, the values are equal")
+    undefined = fn.explain([[0, 0]] * 2, [[1, 2]] * 2, "ndcg", against="default(undefined=1)")
+    assert isnan(undefined.steps[0].adds)
+    assert "mean of nDCG: nan with default, 1 with default(undefined=1) (–)" in str(undefined)
 
 
 def test_command(files, run):
@@ -270,7 +355,10 @@ def test_command(files, run):
     assert (code, out) == (2, "")
     assert err.startswith("fastndcg: error: `query` must be the id of one query, but none is called 'q99'.")
     assert run("explain", "qrels.txt", "good.run", "q1", "-m", "ndgc")[2].startswith("fastndcg: error: no metric")
-    assert run("explain", "qrels.txt", "good.run")[0] == 2
+    assert "or another convention" in run("explain", "qrels.txt", "tied.run")[2]
+    code, out, err = run("explain", "qrels.txt", "tied.run", "-m", "ndcg", "--against", "trec_eval_9")
+    assert (code, out, err) == (0, f"{fn.explain('qrels.txt', 'tied.run', 'ndcg', against='trec_eval_9')}\n", "")
+    assert out.startswith("mean of nDCG: ")
 
 
 @pytest.mark.parametrize("metric", ["ndcg@10", "AP", "RR", "R@100", "P@10", "ndcg"])

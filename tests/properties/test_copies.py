@@ -70,6 +70,7 @@ EXAMPLES = {
     ),
     "Evaluator": (lambda: fn.Evaluator(LABELS, "ndcg@2,map"), lambda one: rows(one.evaluate(SCORES))),
     "Explanation": (lambda: fn.explain(LABELS, SCORES, "ndcg@2", query=1), lambda one: one),
+    "Explanation of a mean": (lambda: fn.explain(LABELS, SCORES, "ndcg@2", against="lightgbm"), lambda one: one),
     "Embeddings": (
         lambda: fn.Embeddings(VECTORS, ITEM_VECTORS, similarity="cosine"),
         lambda one: rows(fn.evaluate(LIKED, one, "ndcg,rr")),
