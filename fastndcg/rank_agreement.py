@@ -109,7 +109,7 @@ def evaluate_pairs_of_rankings(pairs: PairedRankings, metrics: tuple[Metric, ...
             paired = read_chunk(pairs, span, scratch)
             tied_counts.append(paired.n_tied)
             for metric, row in zip(metrics, values, strict=True):
-                call = describe_kernel(metric.record.kernel)
+                call = describe_kernel(metric.record.place)
                 has_all = metric.name == "RBO"  # others read the documents that both rankings have
                 inputs = paired if has_all else paired.common
                 call.kernel(*call.bind(read_parameters(metric), inputs), row[slice(*span)])
@@ -134,6 +134,7 @@ def read_parameters(metric: Metric) -> dict[str, Any]:
 
 def read_chunk(pairs: PairedRankings, span: Span, scratch: Scratch) -> PairedChunk:
     """Return the rankings of a span of queries, with offsets from 0."""
+    scratch.restart()
     first, stop = span
     first_offsets = pairs.first_offsets[first : stop + 1]
     second_offsets = pairs.second_offsets[first : stop + 1]
@@ -146,7 +147,7 @@ def read_chunk(pairs: PairedRankings, span: Span, scratch: Scratch) -> PairedChu
 
 class PairedChunk:
     """
-    Two rankings of some queries as kernel inputs: attributes with the names of kernels' parameters.
+    Two rankings of some queries: attributes with the names of kernels' parameters.
 
     kernels/metrics/agreement.py describes them. Those that few kernels take are computed on first use.
     """
@@ -161,8 +162,8 @@ class PairedChunk:
         self._take = scratch.take
         self.first_offsets = read_only(offsets[0])
         self.second_offsets = read_only(offsets[1])
-        first = self._rank("first", self._first_scores, self.first_offsets)
-        second = self._rank("second", self._second_scores, self.second_offsets)
+        first = self._rank(self._first_scores, self.first_offsets)
+        second = self._rank(self._second_scores, self.second_offsets)
         self.first_order, self.first_above, self.first_ties, first_tied = first
         self.second_order, self.second_above, self.second_ties, second_tied = second
         self.n_tied = int(np.count_nonzero(first_tied | second_tied))
@@ -190,7 +191,7 @@ class PairedChunk:
 
     @functools.cached_property
     def _concordance(self) -> tuple[Array, Array]:
-        return self._count_concordant("second", self.second_order, self.second_ties, self.second_other)
+        return self._count_concordant(self.second_order, self.second_ties, self.second_other)
 
     @property
     def n_concordant_above(self) -> Array:
@@ -205,10 +206,10 @@ class PairedChunk:
     @functools.cached_property
     def first_n_concordant_above(self) -> Array:
         """The counts of `n_concordant_above` in the order of the first ranking."""
-        return self._count_concordant("first", self.first_order, self.first_ties, self.first_other)[0]
+        return self._count_concordant(self.first_order, self.first_ties, self.first_other)[0]
 
-    def _rank(self, name: str, scores: Array, offsets: Array) -> tuple[Array, Array, Array, Array]:
-        order, above, ties = (self._take((name, field), len(scores), I4) for field in ("order", "above", "ties"))
+    def _rank(self, scores: Array, offsets: Array) -> tuple[Array, Array, Array, Array]:
+        order, above, ties = (self._take(len(scores), I4) for _ in range(3))
         is_tied = np.empty(len(offsets) - 1, bool)
         load_kernels("metrics.agreement").rank_all(scores, offsets, order, above, ties, is_tied)
         return order, above, ties, is_tied
@@ -216,15 +217,15 @@ class PairedChunk:
     def _find_other_ranks(self) -> tuple[Array, Array]:
         if self._partners is None:
             return self.second_above, self.first_above
-        first = self._take("first in second", len(self._first_scores), I4)
-        second = self._take("second in first", len(self._second_scores), I4)
+        first = self._take(len(self._first_scores), I4)
+        second = self._take(len(self._second_scores), I4)
         load_kernels("metrics.agreement").ranks_in_other(
             self._partners, self.first_above, self.first_offsets, self.second_above, self.second_offsets, first, second
         )
         return first, second
 
-    def _count_concordant(self, name: str, order: Array, ties: Array, other: Array) -> tuple[Array, Array]:
-        concordant = self._take((name, "concordant"), len(order), I4)
-        tied_in_other = self._take((name, "tied in other"), len(order), I4)
+    def _count_concordant(self, order: Array, ties: Array, other: Array) -> tuple[Array, Array]:
+        concordant = self._take(len(order), I4)
+        tied_in_other = self._take(len(order), I4)
         load_kernels("metrics.agreement").count_concordant(order, ties, other, self.offsets, concordant, tied_in_other)
         return concordant, tied_in_other

@@ -18,7 +18,7 @@ from fastndcg.inputs.item_data import ItemData, read_item_data, read_user_ids
 from fastndcg.inputs.messages import refuse_keywords
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
-from fastndcg.metrics.resolve import find_kernel_place
+from fastndcg.metrics.resolve import find_place
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.results.kinds import BeyondAccuracy
@@ -127,7 +127,7 @@ def evaluate_items(item_data: ItemData, metrics: tuple[Metric, ...], threads: in
 
 def evaluate_each_user(item_data: ItemData, metric: Metric, threads: int, out: Array) -> None:
     """Fill in each user's value of a metric."""
-    call = describe_kernel(find_kernel_place(metric))
+    call = describe_kernel(find_place(metric))
     shared = {"items": item_data.items, "k": find_depth(metric), **read_item_inputs(item_data, metric)}
     has_marks = "out_marks" in call.parameters
 
@@ -194,7 +194,7 @@ def count_users_by_item(item_data: ItemData, k: int, threads: int) -> Array:
 
 def evaluate_all_users(item_data: ItemData, metric: Metric, count_users: Callable[[int], Array]) -> float:
     """Return the one value of a metric, whose kernel names what it needs by its parameters."""
-    call = describe_kernel(find_kernel_place(metric))
+    call = describe_kernel(find_place(metric))
     k = find_depth(metric)
     inputs: dict[str, Callable[[], Any]] = {
         "items": lambda: item_data.items,

@@ -111,7 +111,7 @@ def evaluate_joined(joined: JoinedSpans, metrics: tuple[Metric, ...], threads: i
         def evaluate_chunk(span: Span) -> None:
             inputs = cover_queries(joined, span, depth, needs_greedy=needs_greedy)
             for metric, row in zip(metrics, values, strict=True):
-                call = describe_kernel(metric.record.kernel)
+                call = describe_kernel(metric.record.place)
                 is_counted = metric.get("overlap") == "counted"
                 ideal = "chunks" if metric.get("ideal") == "chunks" else "gold"
                 own = {

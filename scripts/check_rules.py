@@ -24,7 +24,6 @@ RULES: dict[str, Rule] = {
         kernels.kernels_look_alike,
         kernels.instructions_have_twins,
         kernels.loaded_kernels_exist,
-        kernels.kernel_inputs_are_known,
         kernels.catalogue_is_complete,
         kernels.metrics_read_back,
         kernels.import_is_light,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from itertools import pairwise
+from typing import NoReturn, Protocol
 
 import numpy as np
 
@@ -15,12 +16,30 @@ from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.compact import CountedRankings, RankedLists, ScoreRowRankings
-from fastndcg.rankings.rankings import Rankings, of_documents, refuse_changed, without_negative_labels
+from fastndcg.rankings.rankings import Patterns, Rankings, of_documents, refuse_changed, without_negative_labels
 from fastndcg.rankings.validation import EXACT_LIMIT, Array, compute_ordinals
 
 HIGHEST_EXP2_LABEL = 1023.0  # 2^1024 leaves float64
 HARMLESS_LABEL = 1000.0  # no formula overflows up to it: labels from 0 to it need no further check
 FORMULAS = frozenset({"linear", "exp2", "binary"})
+
+
+class Truth(Protocol):
+    """What functions of labels may read of rankings: no scores."""
+
+    @property
+    def pool(self) -> tuple[Array, Array] | None:
+        """The judged labels and their offsets, where they are not those of the ranked documents."""
+
+    @property
+    def patterns(self) -> Patterns | None:
+        """The judgments by subtopic that the labels number."""
+
+    def query_name(self, query: int) -> str:
+        """Return the name of a query for messages."""
+
+    def refuse(self, name: str, offenders: Array, rule: str, *choice: Choice) -> NoReturn:
+        """Raise an error for the first offender in an array."""
 
 
 def check_labels(
@@ -62,9 +81,7 @@ def check_labels(
                 refuse(labels % 1 != 0, "be whole for a table of gains: Round the labels, or take gain linear")
 
 
-def check_sums(
-    gains: Array, offsets: Array, metric: Metric, rankings: Rankings, first: int, weight: float = 1.0
-) -> None:
+def check_sums(gains: Array, offsets: Array, metric: Metric, rankings: Truth, first: int, weight: float = 1.0) -> None:
     """
     Raise an error if the gains of a query, each multiplied by `weight`, add up beyond float64.
 
@@ -76,7 +93,7 @@ def check_sums(
         check_finite(sums, metric, rankings, first)
 
 
-def check_finite(sums: Array, metric: Metric, rankings: Rankings, first: int) -> None:
+def check_finite(sums: Array, metric: Metric, rankings: Truth, first: int) -> None:
     """Raise an error if the sum of a query is not finite."""
     if not np.isfinite(sums).all():
         query = rankings.query_name(first + int(np.argmax(~np.isfinite(sums))))

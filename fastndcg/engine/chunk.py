@@ -10,14 +10,13 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-import operator
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
-from fastndcg.engine.apply import FORMULAS, HARMLESS_LABEL, check_labels
+from fastndcg.engine.apply import FORMULAS, HARMLESS_LABEL, Truth, check_labels
 from fastndcg.engine.scratch import CandidateArrays, HitArrays, HitBuffers, IdealHits, Scratch
 from fastndcg.errors import Choice
 from fastndcg.kernels.lookup import load_kernels
@@ -366,7 +365,7 @@ class ChunkPlan:
     gains : frozenset
         The gains that labels are checked for.
     views : frozenset of str
-        The selections of documents that inputs are read from (see rankings/rankings.py).
+        The selections of documents that metrics read (see rankings/rankings.py).
     """
 
     convention: Convention
@@ -381,23 +380,17 @@ class EvaluationContext:
 
     Attributes
     ----------
-    depth : int
-        The largest number of ranks that count.
     rankings : Rankings
         To which the convention has been applied.
     gains : frozenset
         The gains that labels are checked for.
     values : (n_metrics, n_queries) float64 array
         The output.
-    truncates_labels : bool
-        True if labels may have fractions and the convention cuts them off.
     views : dict
         Contexts of other selections of documents or labels, by the name of the view (see rankings/rankings.py).
     """
 
-    __slots__ = (
-        "convention", "depth", "discounts", "gains", "ranker", "rankings", "truncates_labels", "values", "views",
-    )  # fmt: skip
+    __slots__ = ("convention", "depth", "discounts", "gains", "ranker", "rankings", "values", "views")
 
     def __init__(
         self, rankings: Rankings, plan: ChunkPlan, discounts: Discounts, strategy: int, values: Array, scratch: Scratch
@@ -409,9 +402,9 @@ class EvaluationContext:
         self.discounts = discounts
         self.gains = plan.gains
         self.values = values
-        self.truncates_labels = convention.label_fractions == "cut off" and self.may_have_fractions()
         self.views: dict[str, EvaluationContext] = {}
         for name in plan.views:
+            self.views[name] = self
             selection = VIEWS[name](rankings, convention)
             if selection is not rankings:
                 self.views[name] = view = copy.copy(self)
@@ -419,11 +412,6 @@ class EvaluationContext:
                 view.ranker = make_ranker(selection, convention, strategy, scratch.view(name))
                 view.gains = frozenset()
                 view.views = {}
-
-    def may_have_fractions(self) -> bool:
-        """Return True if the labels are floats."""
-        pool = self.rankings.pool
-        return self.ranker.labels.dtype.kind == "f" or (pool is not None and pool[0].dtype.kind == "f")
 
 
 class ChunkLabels:
@@ -440,43 +428,60 @@ class ChunkLabels:
         The lowest label of the pool's candidates.
     are_all_ones : bool
         True if all of them have label 1.
-    cache : dict
-        Kernel inputs with the scope 'labels'.
+    depth : int
+        The largest number of ranks that count.
+    discounts : Discounts
+        The convention's.
+    truncates_labels : bool
+        True if labels may have fractions and the convention cuts them off.
+    highest_ndcg : float
+        1, or infinity where gains may be negative or documents count several times.
+    truth : Truth
+        The labels of all queries.
+    memo : dict
+        The values of functions of labels: see compute/memo.py.
+    take : callable
+        ``take(size, dtype)`` returns an array that is valid as long as these labels.
     """
 
     __slots__ = (
-        "_longest",
-        "_scratch",
-        "_sizes",
-        "are_all_ones",
-        "cache",
-        "candidates",
-        "document_offsets",
-        "first",
-        "lowest_label",
-        "n_queries",
-        "pool_candidates",
-        "stop",
-        "take",
-    )
+        "_longest", "_scratch", "_sizes", "are_all_ones", "candidates", "convention", "depth", "discounts",
+        "document_offsets", "first", "highest_ndcg", "lowest_label", "memo", "n_queries", "pool_candidates", "stop", "take",
+        "truncates_labels", "truth",
+    )  # fmt: skip
 
-    def __init__(self, context: EvaluationContext, scratch: Scratch, first: int, stop: int) -> None:
+    def __init__(self, context: EvaluationContext, scratch: Scratch | None, first: int, stop: int) -> None:
+        """Collect candidates. Without a scratch, the labels stay as they are when the evaluation ends."""
         ranker = context.ranker
         self.first = first
         self.stop = stop
         self.n_queries = stop - first
+        self.convention = convention = context.convention
+        self.depth = context.depth
+        self.discounts = context.discounts
         self.document_offsets = ranker.document_offsets
-        self.take = scratch.take
-        self.cache: dict[Hashable, Any] = {}
-        self._scratch = scratch
+        self.memo: dict[Any, Any] = {}
         self._sizes: Array | None = None
         self._longest: int | None = None
+        if scratch is None:
+            self._scratch = Scratch()
+            self.take: Callable[..., Array] = np.empty
+            self.truth: Truth = context.rankings.without_scores()
+        else:
+            self._scratch = scratch
+            self.take = scratch.take
+            self.truth = context.rankings
         self.candidates, lowest, highest = self._collect(context, "labels", ranker.labels, ranker.label_offsets)
         self.pool_candidates = self.candidates
-        if context.rankings.pool is not None:
-            self.pool_candidates, lowest, highest = self._collect(context, "pool", *context.rankings.pool)
+        pool = context.rankings.pool
+        if pool is not None:
+            self.pool_candidates, lowest, highest = self._collect(context, "pool", *pool)
+        self.highest_ndcg = math.inf if context.rankings.has_repeats or convention.negative_labels == "keep" else 1.0
         self.lowest_label = lowest
         self.are_all_ones = lowest == highest == 1.0
+        self.truncates_labels = convention.label_fractions == "cut off" and (
+            ranker.labels.dtype.kind == "f" or (pool is not None and pool[0].dtype.kind == "f")
+        )
 
     @property
     def sizes(self) -> Array:
@@ -492,51 +497,40 @@ class ChunkLabels:
             self._longest = int(self.sizes.max(initial=0))
         return self._longest
 
+    @property
+    def is_pooled(self) -> bool:
+        """True if documents may have been judged without being ranked."""
+        return self.truth.pool is not None
+
     def view(self, context: EvaluationContext, name: str) -> ChunkLabels:
         """Return the labels of a view of the same queries."""
         key = "view", name
-        if key not in self.cache:
-            self.cache[key] = ChunkLabels(context.views[name], self._scratch.view(name), self.first, self.stop)
-        return self.cache[key]  # type: ignore[no-any-return]
+        if key not in self.memo:
+            is_kept = self.take is np.empty
+            scratch = None if is_kept else self._scratch.view(name)
+            self.memo[key] = ChunkLabels(context.views[name], scratch, self.first, self.stop)
+        return self.memo[key]  # type: ignore[no-any-return]
 
     def check_size(self, rankings: Rankings) -> None:
         """Raise an error if the number of documents has changed since the labels were read."""
         if self.document_offsets.item(-1) != rankings.n_documents:
             refuse_changed("labels")
 
-    def ideal(self, context: EvaluationContext, skip_all_ones: bool = False) -> IdealHits:
+    def rank(self, labels: Array, *, skip_all_ones: bool = False) -> IdealHits:
         """
-        Return the ideal ranking by falling label, computed once.
+        Rank the pool's candidates by falling label, or by what is given in place of their labels.
 
         With `skip_all_ones` it leaves out the queries in which all labels are 1.
         """
-        key = "varied ideal" if skip_all_ones else "ideal"
-        ideal: IdealHits | None = self.cache.get(key)
-        if ideal is None:
-            ideal = self.cache[key] = self._rank(context, key, self.pool_candidates.labels, skip_all_ones)
-        return ideal
-
-    def ideal_by_gain(self, context: EvaluationContext, gains: Array, gain_key: Hashable) -> IdealHits:
-        """Return the ideal ranking by falling gain, with gains in place of labels, cached under `gain_key`."""
-        key = "ideal", gain_key
-        ideal: IdealHits | None = self.cache.get(key)
-        if ideal is None:
-            ideal = self.cache[key] = self._rank(context, key, gains, False)
-        return ideal
-
-    def _rank(self, context: EvaluationContext, key: Hashable, labels: Array, skip_all_ones: bool) -> IdealHits:
-        """Rank the pool's candidates by falling label. `key` names the arrays for the result."""
+        kernels = load_kernels("ranking.sort")
         offsets = self.pool_candidates.offsets
-        depth = context.depth
-        out = self._scratch.ideal_buffers(key, len(labels), len(offsets))
-        load_kernels("ranking.sort").rank_ideal(labels, offsets, depth, skip_all_ones, out.arrays)
+        out = self._scratch.ideal_buffers(len(labels), len(offsets))
+        kernels.rank_ideal(labels, offsets, self.depth, skip_all_ones, out.arrays)
         n_hits = out.offsets.item(-1)
         if n_hits < 0:
-            pool = context.rankings.pool
+            pool = self.truth.pool
             all_offsets = self.document_offsets if pool is None else pool[1]
-            load_kernels("ranking.sort").rank_ideal_rest(
-                labels, offsets, all_offsets, self.first, depth, skip_all_ones, out.arrays
-            )
+            kernels.rank_ideal_rest(labels, offsets, all_offsets, self.first, self.depth, skip_all_ones, out.arrays)
             n_hits = out.offsets.item(-1)
         return out.cut(n_hits)  # type: ignore[no-any-return]
 
@@ -558,48 +552,6 @@ class ChunkLabels:
         return candidates, lowest, highest
 
 
-# inputs of kernels that are arrays of `HitArrays`, by name
-HIT_FIELDS = {f"hit_{name}": operator.attrgetter(name) for name in ("labels", "above", "ties", "queries", "offsets")}
-
-
-class Recording:
-    """
-    The calls of kernels that computed the values of a chunk, to be repeated for later rankings of the same labels.
-
-    An `Evaluator` has one for each worker and chunk. Then it needs no look-up of inputs: 12 metrics of 300 queries take
-    49 µs in place of 60. Every array that a call reads or writes is one of the labels, of the hits or of the worker.
-    """
-
-    __slots__ = ("_calls", "_hits", "_n_rows")
-
-    def __init__(self, hits: HitArrays) -> None:
-        self._hits = hits
-        self._n_rows = 0
-        self._calls: list[tuple[Callable[..., Any], list[Any], tuple[tuple[int, Any], ...], int]] = []
-
-    def add(self, kernel: Callable[..., Any], arguments: Sequence[Any], *, has_row: bool = False) -> None:
-        """Record a call. With `has_row`, it writes to the next row of the values, and the others to an argument."""
-        fields = [(read, read(self._hits)) for read in HIT_FIELDS.values()]
-        places = tuple(
-            (place, read) for place, value in enumerate(arguments) for read, array in fields if value is array
-        )
-        row = self._n_rows if has_row else -1
-        self._n_rows += has_row
-        self._calls.append((kernel, [*arguments, *[None] * has_row], places, row))
-
-    def repeat(self, hits: HitArrays, values: Array) -> None:
-        """Repeat the calls for other hits."""
-        if hits is not self._hits:
-            for _, arguments, places, _ in self._calls:
-                for place, read in places:
-                    arguments[place] = read(hits)
-            self._hits = hits
-        for kernel, arguments, _, row in self._calls:
-            if row >= 0:
-                arguments[-1] = values[row]
-            kernel(*arguments)
-
-
 class Chunk:
     """
     The ranking of a chunk's documents by one system.
@@ -612,34 +564,33 @@ class Chunk:
         The number of queries in which the order of equal scores matters.
     has_average_ties : bool
         True if any hits share their ranks, so that metrics are means over the orders of a tie.
-    cache : dict
-        Kernel inputs with the scope 'ranking'.
-    recording : Recording, optional
-        The calls of kernels so far, if they can be repeated.
+    memo : dict
+        The values of functions of the ranking: see compute/memo.py.
+    take : callable
+        ``take(size, dtype)`` returns an array that is valid for this chunk.
     """
 
-    __slots__ = ("_scratch", "cache", "context", "has_average_ties", "hits", "labels", "n_tied", "recording", "take")
+    __slots__ = ("_scratch", "context", "has_average_ties", "hits", "labels", "memo", "n_tied", "take")
 
     def __init__(self, context: EvaluationContext, labels: ChunkLabels, scratch: Scratch) -> None:
         self.context = context
         self.labels = labels
         self.take = scratch.take
-        self.cache: dict[Hashable, Any] = {}
-        self.recording: Recording | None = None
+        self.memo: dict[Any, Any] = {}
         self._scratch = scratch
         buffers = scratch.hit_buffers(len(labels.candidates.labels), labels.n_queries)
-        self.n_tied = context.ranker.find_hits(labels.first, labels.candidates, context.depth, buffers)
+        self.n_tied = context.ranker.find_hits(labels.first, labels.candidates, labels.depth, buffers)
         self.hits: HitArrays = buffers.cut(buffers.offsets.item(-1))
         self.has_average_ties = self.n_tied > 0 and context.convention.ties == "average"
 
     def view(self, name: str) -> Chunk:
-        """Return the ranking of a view's documents, this one where the evaluation has no such view."""
-        if name not in self.context.views:
+        """Return the ranking of a view's documents, this one where all documents are the view's."""
+        context = self.context.views[name]
+        if context is self.context:
             return self
         key = "view", name
-        if key not in self.cache:
-            context = self.context.views[name]
+        if key not in self.memo:
             labels = self.labels.view(self.context, name)
             labels.check_size(context.rankings)
-            self.cache[key] = Chunk(context, labels, self._scratch.view(name))
-        return self.cache[key]  # type: ignore[no-any-return]
+            self.memo[key] = Chunk(context, labels, self._scratch.view(name))
+        return self.memo[key]  # type: ignore[no-any-return]

@@ -1,26 +1,28 @@
-"""Plans: the metrics of a call under a convention as tasks, each a kernel with its arguments."""
+"""Plans: the metrics of a call under a convention as tasks, each a function with what it passes on."""
 
 from __future__ import annotations
 
 import functools
 import math
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.engine.apply import keeps_rankings
-from fastndcg.engine.chunk import ChunkPlan, Discounts, compute_discounts
-from fastndcg.engine.kernel_inputs.registry import Kernel, MetricTask
-from fastndcg.kernels.lookup import find_call, find_kernel
+from fastndcg.engine.chunk import Chunk, ChunkPlan, Discounts, compute_discounts
+from fastndcg.engine.task import Cutoffs, Gain, Task
+from fastndcg.kernels.lookup import find_kernel
 from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric
-from fastndcg.metrics.resolve import add_default_cutoff, check_combinations, count_ideal_ranks, find_kernel_place
+from fastndcg.metrics.resolve import add_default_cutoff, check_combinations, count_ideal_ranks, find_place
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value, falls
+from fastndcg.rankings.validation import Array, read_only
+from fastndcg.runtime.imports import load
 
 _MISSING = object()
 
@@ -29,7 +31,7 @@ class KernelCall(NamedTuple):
     """A kernel and the names of its parameters without the last one, which is the array that it writes to."""
 
     place: str
-    kernel: Kernel
+    kernel: Callable[..., None]
     parameters: tuple[str, ...]
 
     def bind(self, *sources: Any) -> list[Any]:
@@ -52,8 +54,7 @@ class KernelCall(NamedTuple):
                 return argument
         names = sorted({str(key) for source in sources if isinstance(source, Mapping) for key in source})
         raise LookupError(
-            f"kernel {self.place} must take known inputs, but takes `{name}`. Register it with @kernel_input, or take "
-            f"one of {', '.join(names)}."
+            f"kernel {self.place} must take known inputs, but takes `{name}`. Take one of {', '.join(names)}."
         )
 
 
@@ -81,7 +82,7 @@ class Plan(ChunkPlan):
 
     Attributes
     ----------
-    tasks : tuple of MetricTask
+    tasks : tuple of Task
         One a metric, then one for each denominator.
     same_values_as : tuple of int or None
         For each task an earlier one with the same values: metrics may differ in their aggregate alone.
@@ -95,18 +96,15 @@ class Plan(ChunkPlan):
         True if the convention replaces or refuses NaN.
     is_thin : bool
         True if few documents need no step but the kernels: the convention keeps them, and no value is replaced.
-    is_repeatable : bool
-        True if tasks are kernels with arguments of the chunk alone, which an `Evaluator` may record.
     """
 
-    tasks: tuple[MetricTask, ...]
+    tasks: tuple[Task, ...]
     same_values_as: tuple[int | None, ...]
     n_ideal_ranks: int
     subtopic_metric: Metric | None
     discounts: Discounts
     has_undefined_policy: bool
     is_thin: bool
-    is_repeatable: bool
 
 
 _recent: dict[tuple[int, int, int, int], tuple[Plan, Any]] = {}
@@ -137,16 +135,16 @@ def _make_plan(
     check_combinations(metrics, convention)
     metrics = add_default_cutoff(metrics, convention)
     counting = convention.replace(no_relevant="defined", undefined="nan", default_k="all")
-    tasks = tuple(make_task(metric, convention) for metric in metrics)
+    tasks = make_tasks(metrics, convention)
     depth = max(task.k for task in tasks)
-    tasks += tuple(make_task(metric, counting) for metric in denominators)
+    tasks += make_tasks(denominators, counting)
     subtopic_metric = next((metric for metric in metrics if metric.record.by_subtopic), None)
     has_undefined_policy = convention.undefined != "nan" or convention.undefined_ap != "as undefined"
     n_ranks = count_ideal_ranks(metrics, convention)
     bare = [metric.bare for metric in metrics]
     return Plan(
         convention=convention,
-        tasks=tasks,
+        tasks=tuple(tasks),
         same_values_as=(
             *(first if (first := bare.index(metric)) < place else None for place, metric in enumerate(bare)),
             *(None for _ in denominators),
@@ -154,7 +152,7 @@ def _make_plan(
         depth=depth,
         n_ideal_ranks=n_ranks,
         gains=find_gains(metrics, convention),
-        views=frozenset(view for task in tasks for view in task.views),
+        views=frozenset(view for metric in (*metrics, *denominators) for view in metric.record.selections),
         subtopic_metric=subtopic_metric,
         discounts=compute_discounts(convention.discount, MIN_DISCOUNT_RANKS + 1),
         has_undefined_policy=has_undefined_policy,
@@ -165,62 +163,68 @@ def _make_plan(
             and convention.ties != "mean_rank"
             and keeps_rankings(convention)
         ),
-        is_repeatable=(
-            all(task.has_plain_values and not task.views for task in tasks) and len({*bare}) == len(metrics)
-        ),
     )
 
 
-def lift_bounds(plan: Plan) -> Plan:
-    """Return a plan whose nDCG may exceed 1, for documents that count several times."""
+def make_tasks(metrics: tuple[Metric, ...], convention: Convention) -> list[Task]:
+    """Return the tasks of metrics under a convention. Those that share sums have the cutoffs of all of them."""
+    gains: dict[Any, Gain] = {}
+    cutoffs: dict[Any, set[int]] = {}
     tasks = []
-    for task in plan.tasks:
-        names = describe_kernel(find_kernel_place(task.metric, plan.convention)).parameters
-        arguments = zip(names, task.constants, strict=True)
-        constants = [math.inf if name == "highest_ndcg" else value for name, value in arguments]
-        tasks.append(replace(task, constants=constants))
-    return replace(plan, tasks=tuple(tasks))
+    for metric in metrics:
+        record = metric.record
+        rel = find_rel(metric, convention)
+        formula = find_gain(metric, convention)
+        has_gain = any(parameter.name == "gain" for parameter in record.parameters)
+        if has_gain and metric.get("rel") is None and formula != "binary":
+            rel = -np.inf  # all labels gain
+        if (formula, rel) not in gains:
+            gains[formula, rel] = Gain(
+                formula=formula,
+                rel=rel,
+                are_labels=formula == "linear" and rel == -np.inf,
+                falls=falls(formula),
+                has_unit=gains_one(formula, rel),
+                metric=metric,
+            )
+        discount = metric.get("p") or metric.get("discount") or record.discount
+        key = record.sum or metric, gains[formula, rel], discount
+        cutoffs.setdefault(key, set()).add(find_depth(metric))
+        tasks.append((metric, key, rel))
+    rising = {key: tuple(sorted(ks)) for key, ks in cutoffs.items()}
+    arrays = {key: Cutoffs(ks, read_only(np.array(ks, "i8"))) for key, ks in rising.items()}
+    return [make_task(metric, convention, rel, arrays[key], *key[1:]) for metric, key, rel in tasks]
 
 
-def make_task(metric: Metric, convention: Convention) -> MetricTask:
-    """
-    Return the kernel of a metric under a convention with its arguments.
-
-    Raises
-    ------
-    LookupError
-        See `MetricTask.bind`.
-    """
-    call = describe_kernel(find_kernel_place(metric, convention))
-    gain = find_gain(metric, convention)
-    rel = find_rel(metric, convention)
-    has_gain = any(parameter.name == "gain" for parameter in metric.record.parameters)
-    counts_all_labels = has_gain and metric.get("rel") is None and gain != "binary"
+def make_task(
+    metric: Metric, convention: Convention, rel: float, cutoffs: Cutoffs, gain: Gain, discount: Value | None
+) -> Task:
+    """Return the task of a metric under a convention."""
+    k = find_depth(metric)
     min_relevant_label = rel if is_left_out(metric, convention) else None
     undefined_value = find_undefined_value(metric, convention)
-    is_custom = metric.record.function is not None
-    is_undefined_at_ties = convention.ties not in metric.record.ties
-    is_as_written = min_relevant_label is None and undefined_value is None
-    task = MetricTask(
-        kernel=find_call(call.kernel),
+    return Task(
+        compute=find_function(metric, convention),
         metric=metric,
-        k=find_depth(metric),
+        k=k,
         cutoff=read_cutoff(metric),
-        rel=-np.inf if counts_all_labels else rel,
+        cutoffs=cutoffs,
+        place=cutoffs.ks.index(k),
+        rel=rel,
         gain=gain,
-        discount=metric.get("p") or metric.get("discount") or metric.record.discount,
+        discount=discount,
         min_relevant_label=min_relevant_label,
         undefined_value=undefined_value,
-        views=frozenset(),
-        gains_are_labels=counts_all_labels and gain == "linear",
-        gain_falls=falls(gain),
-        has_unit_gain=gains_one(gain, rel if not counts_all_labels else -np.inf),
-        is_custom=is_custom,
-        is_undefined_at_ties=is_undefined_at_ties,
-        has_plain_values=is_as_written and not is_custom and not is_undefined_at_ties,
+        is_undefined_at_ties=convention.ties not in metric.record.ties,
+        has_plain_values=min_relevant_label is None and undefined_value is None,
     )
-    task.bind(call.parameters, convention)
-    return task
+
+
+def find_function(metric: Metric, convention: Convention) -> Callable[[Chunk, Task, Array], None]:
+    """Return the function that computes a metric under a convention: of its name in the file of its family."""
+    file, _, name = find_place(metric, convention).partition(".")
+    function: Callable[[Chunk, Task, Array], None] = getattr(load(f"fastndcg.engine.compute.{file}"), name)
+    return function
 
 
 def find_depth(metric: Metric) -> int:

@@ -15,17 +15,16 @@ from fastndcg.engine.chunk import (
     ChunkLabels,
     Discounts,
     EvaluationContext,
-    Recording,
     Span,
     cut_queries,
     make_discounts,
 )
-from fastndcg.engine.kernel_inputs.registry import MetricTask
-from fastndcg.engine.kernel_inputs.relevance import count_relevant
-from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, Plan, find_undefined_policy, lift_bounds, make_plan
+from fastndcg.engine.compute.counts import count_relevant
+from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, Plan, find_undefined_policy, make_plan
 from fastndcg.engine.relevant_ranks import group_ranks
 from fastndcg.engine.scratch import BOOL, F8, Scratch
-from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, RegisteredMetricError, UndefinedMetricError
+from fastndcg.engine.task import Task
+from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, UndefinedMetricError
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import refuse_plain, refuse_ties
@@ -33,7 +32,6 @@ from fastndcg.named_conventions import Convention
 from fastndcg.rankings.compact import ScoreRowRankings
 from fastndcg.rankings.rankings import Rankings, check_patterns, has_labels_below_0
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.foreign_arrays import MappedFile, find_mapped_file
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all
@@ -65,24 +63,11 @@ class EvaluationOutput:
     overall: Mapping[Metric, float] | None = None
 
 
-def evaluate_custom_metric(chunk: Chunk, task: MetricTask, arguments: list[Any], out: Array) -> None:
-    """Fill in the values of a custom metric in a chunk."""
-    try:
-        task.kernel(*arguments, out)
-    except Exception as error:
-        query = chunk.context.rankings.query_name(chunk.labels.first + int(arguments[-1][0]))  # `out_at`
-        raise RegisteredMetricError(
-            f"the function of the registered metric {task.metric} failed at {query}: {type(error).__name__}: "
-            f"{show_name(error)}"
-        ) from error
-
-
 AUTO = 0  # the ranking method is chosen by its cost; see kernels/ranking/rank.py
 CHUNK_DOCUMENTS = 1 << 18  # smaller chunks pay for calls from Python, larger ones leave the processor's cache
 GROWTH_SAMPLE = 4096  # labels that tell how sparse they are
 MAX_GROWTH = 8
 MAX_REUSED_SIZE = 1 << 15  # labels and queries of calls that share their buffers, some 1 MB; larger arrays cost little
-MAX_SPARE_ARRAYS = 128  # of a call that leaves its buffers to the next one, at most some 30 MB
 MIN_HITS_BETWEEN_CHECKS = 1 << 20  # an error in another thread ends the work between two metrics of so many hits
 # Buffers of small calls that have ended; a call takes one out while it works. On a loaded machine, one query of 100
 # documents took 46 µs: 16 µs more without spare buffers, 14 µs more without ready arrays (inputs/arrays.py), and 6 µs
@@ -176,8 +161,6 @@ def run(
     prepared = None if cache is None else cache.prepared.get(n_threads)
     if prepared is None:
         plan = make_plan(metrics, convention, denominators)
-        if rankings.has_repeats:
-            plan = lift_bounds(plan)
         if cache is not None and rankings.n_labels > chunk_documents:
             chunk_documents *= find_growth(rankings)
         prepared = prepare(rankings, plan, n_threads, chunk_documents, given)
@@ -205,7 +188,7 @@ def run(
         if cache is not None:
             cache.idle.append(own_scratch)
         elif scratch is None and is_small:
-            return_scratch(own_scratch)
+            _spare_buffers.append(own_scratch)
     return EvaluationOutput(values.T, n_tied)
 
 
@@ -220,13 +203,17 @@ def evaluate_few(rankings: Rankings, plan: Plan) -> Array | None:
     if not plan.is_thin or n > MAX_REUSED_SIZE or min(plan.depth, n) > MIN_DISCOUNT_RANKS or not n_queries:
         return None
     values = np.empty((len(plan.tasks), n_queries))
-    scratch = borrow_scratch(True, None)
+    try:
+        scratch = _spare_buffers.pop()
+    except IndexError:
+        scratch = Scratch()
     try:
         context = EvaluationContext(rankings, plan, plan.discounts, AUTO, values, scratch)
+        scratch.restart()
         labels = ChunkLabels(context, scratch, 0, n_queries)
-        compute_values(plan, Chunk(context, labels, scratch), values, is_large=False)
+        compute_values(plan, Chunk(context, labels, scratch), values)
     finally:
-        return_scratch(scratch)
+        _spare_buffers.append(scratch)
     return values
 
 
@@ -270,12 +257,6 @@ def borrow_scratch(is_small: bool, cache: EvaluatorCache | None) -> Scratch:
         return _spare_buffers.pop() if is_small else Scratch()
     except IndexError:
         return Scratch()
-
-
-def return_scratch(scratch: Scratch) -> None:
-    """Keep the buffers of a small call for the next one, unless they are too many: a sweep of p has some for each p."""
-    if scratch.n_arrays <= MAX_SPARE_ARRAYS:
-        _spare_buffers.append(scratch)
 
 
 def prepare(rankings: Rankings, plan: Plan, threads: int, chunk_documents: int, given: Rankings) -> Prepared:
@@ -398,35 +379,25 @@ def evaluate_chunk(
 ) -> int:
     """Evaluate all metrics on a span of queries, and return the number of queries in which ties matter."""
     first, stop = span
+    scratch.restart()
     if cache is None:
         labels = ChunkLabels(context, scratch.view("labels"), first, stop)
     elif span in cache.labels:
         labels = cache.labels[span]
         labels.check_size(context.rankings)
     else:
-        labels = cache.labels[span] = ChunkLabels(context, Scratch(), first, stop)
+        labels = cache.labels[span] = ChunkLabels(context, None, first, stop)
     chunk = Chunk(context, labels, scratch)
     values = context.values
     if stop - first < context.rankings.n_queries:
         values = values[:, first:stop]
-    is_large = len(chunk.hits.labels) > MIN_HITS_BETWEEN_CHECKS
-    if cache is None or is_large or not plan.is_repeatable:
-        compute_values(plan, chunk, values, is_large=is_large)
-        return chunk.n_tied
-    recording = scratch.recordings.get((span, chunk.has_average_ties))
-    if recording is not None:
-        recording.repeat(chunk.hits, values)
-        return chunk.n_tied
-    chunk.recording = Recording(chunk.hits)
-    compute_values(plan, chunk, values, is_large=is_large)
-    if chunk.recording is not None:
-        scratch.recordings[span, chunk.has_average_ties] = chunk.recording
+    compute_values(plan, chunk, values)
     return chunk.n_tied
 
 
-def compute_values(plan: Plan, chunk: Chunk, values: Array, *, is_large: bool) -> None:
-    """Call the kernel of each metric, which fills a row of the values of a chunk."""
-    hits = chunk.hits
+def compute_values(plan: Plan, chunk: Chunk, values: Array) -> None:
+    """Compute each metric, which fills a row of the values of a chunk."""
+    is_large = len(chunk.hits.labels) > MIN_HITS_BETWEEN_CHECKS
     for row, task in enumerate(plan.tasks):  # an iterator over an array takes 0.3 µs to end
         out = values[row]
         source = plan.same_values_as[row]
@@ -437,26 +408,16 @@ def compute_values(plan: Plan, chunk: Chunk, values: Array, *, is_large: bool) -
             check_stopped()
         if task.is_undefined_at_ties and chunk.n_tied:
             refuse_ties(task.metric)
-        arguments = task.constants.copy()
-        for place, read in task.hit_arguments:  # no comprehensions: twelve of them take 1 µs more
-            arguments[place] = read(hits)
-        for place, compute in task.arguments:
-            arguments[place] = compute(chunk, task)
-        if task.is_custom:
-            evaluate_custom_metric(chunk, task, arguments, out)
-        else:
-            task.kernel(*arguments, out)
+        task.compute(chunk, task, out)
         if not task.has_plain_values:
             replace_values(chunk, task, out)
-        elif chunk.recording is not None:
-            chunk.recording.add(task.kernel, arguments, has_row=True)
 
 
-def replace_values(chunk: Chunk, task: MetricTask, out: Array) -> None:
+def replace_values(chunk: Chunk, task: Task, out: Array) -> None:
     """Write the values that the convention gives to queries without relevant documents, and in place of NaN."""
     if task.min_relevant_label is not None:
-        counts = count_relevant(chunk, task.min_relevant_label)
-        np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))
+        counts = count_relevant(chunk.labels, task.min_relevant_label)
+        np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take(len(out), BOOL)))
     if task.undefined_value is not None:  # now, while the processor's cache holds the values
         load_kernels("metrics.gains").replace_undefined(task.undefined_value, out)
 
@@ -480,7 +441,7 @@ def apply_undefined_policy(
         policy = find_undefined_policy(metric, convention)
         if policy == "nan" or (policy != "raise" and not has_undefined_queries):
             continue
-        is_undefined = np.isnan(row, out=scratch.take("undefined", len(row), BOOL))
+        is_undefined = np.isnan(row, out=scratch.take(len(row), BOOL))
         if policy != "raise":
             np.copyto(row, policy, where=is_undefined)
         elif is_undefined.any():

@@ -1,14 +1,14 @@
 """
 Scratch: arrays that kernels write to, and that are reused.
 
-Each worker has one `Scratch`, and its next chunk overwrites what the last one wrote. Labels that are kept have one of
-their own.
+Each worker has one `Scratch`, and its next chunk overwrites what the last one wrote. Arrays have no names but their
+order: chunks of a plan take about the same ones, and a sweep of a parameter takes as many for each value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -130,40 +130,55 @@ class IdealBuffers(Buffers):
 class Scratch:
     """Arrays that one worker reuses for every chunk."""
 
-    __slots__ = ("_arrays", "_candidate_buffers", "_hit_buffers", "_ideal_buffers", "_padded", "_views", "recordings")
+    __slots__ = (
+        "_arrays", "_candidate_buffers", "_hit_buffers", "_ideal_buffers", "_n_ideals", "_n_taken", "_named", "_padded",
+        "_views",
+    )  # fmt: skip
 
     def __init__(self) -> None:
-        self._arrays: dict[Hashable, Array] = {}
+        self._arrays: list[Array] = []
+        self._n_taken = 0
+        self._named: dict[str, Array] = {}  # parts of the buffers below
         self._hit_buffers: tuple[int, int, HitBuffers] | None = None
         self._candidate_buffers: dict[str, tuple[tuple[int, int], CandidateBuffers]] = {}
-        self._ideal_buffers: dict[Hashable, tuple[int, int, IdealBuffers]] = {}
+        self._ideal_buffers: dict[int, tuple[int, int, IdealBuffers]] = {}
+        self._n_ideals = 0
         self._padded: tuple[int, Array, Array] | None = None
         self._views: dict[str, Scratch] = {}
-        self.recordings: dict[Hashable, Any] = {}  # of an Evaluator's chunks: see chunk.py
 
-    @property
-    def n_arrays(self) -> int:
-        """The number of arrays, those of views included."""
-        return len(self._arrays) + sum(view.n_arrays for view in self._views.values())
+    def restart(self) -> None:
+        """Begin a chunk, which may overwrite all arrays."""
+        self._n_taken = self._n_ideals = 0
+        for view in self._views.values():
+            view.restart()
 
-    def take(self, key: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
-        """Return an uninitialised array, which is valid until the same key is taken again."""
-        array = self._arrays.get(key)
-        if array is None:
-            array = self._arrays[key] = np.empty(size, dtype)
+    def take(self, size: int, dtype: np.dtype[Any] = F8) -> Array:
+        """Return an uninitialised array, which is valid until the scratch is restarted."""
+        arrays = self._arrays
+        place = self._n_taken
+        self._n_taken = place + 1
+        if place == len(arrays):
+            arrays.append(np.empty(size, dtype))
+        array = arrays[place]
         n = len(array)
-        if n == size:
+        if n < size or array.dtype is not dtype:
+            array = arrays[place] = np.empty(size, dtype)
             return array
-        if n < size:
-            array = self._arrays[key] = np.empty(size, dtype)
-        return array[:size]
+        return array if n == size else array[:size]
+
+    def _take_named(self, name: str, size: int, dtype: np.dtype[Any]) -> Array:
+        """Return the uninitialised array of a name."""
+        array = self._named.get(name)
+        if array is None or len(array) < size:
+            array = self._named[name] = np.empty(size, dtype)
+        return array if len(array) == size else array[:size]
 
     def hit_buffers(self, n_hits: int, n_queries: int) -> HitBuffers:
         """Return arrays for up to `n_hits` hits: the last ones again where they are large enough."""
         last = self._hit_buffers
         if last is not None and last[0] >= n_hits and last[1] == n_queries:
             return last[2]
-        take = self.take
+        take = self._take_named
         buffers = HitBuffers(
             take("hit documents", n_hits, I4), take("hit labels", n_hits, F8), take("hit above", n_hits, I4),
             take("hit ties", n_hits, I4), take("hit queries", n_hits, I4), take("hit offsets", n_queries + 1, I8),
@@ -180,17 +195,19 @@ class Scratch:
             last = self._candidate_buffers[name] = size, _make_candidate_buffers(self, name, n_blocks, n_queries)
         return last[1]
 
-    def ideal_buffers(self, key: Hashable, n_hits: int, n_offsets: int) -> IdealBuffers:
-        """Return arrays for an ideal ranking: the last ones again where they are large enough."""
-        last = self._ideal_buffers.get(key)
+    def ideal_buffers(self, n_hits: int, n_offsets: int) -> IdealBuffers:
+        """Return arrays for one more ideal ranking: those of an earlier chunk where they are large enough."""
+        number = self._n_ideals
+        self._n_ideals = number + 1
+        last = self._ideal_buffers.get(number)
         if last is None or last[0] < n_hits or last[1] != n_offsets:
-            take = self.take
+            take = self._take_named
             buffers = IdealBuffers(
-                take((key, "labels"), n_hits, F8),
-                take((key, "above"), n_hits, I4),
-                take((key, "offsets"), n_offsets, I8),
+                take(f"ideal {number} labels", n_hits, F8),
+                take(f"ideal {number} above", n_hits, I4),
+                take(f"ideal {number} offsets", n_offsets, I8),
             )
-            last = self._ideal_buffers[key] = n_hits, n_offsets, buffers
+            last = self._ideal_buffers[number] = n_hits, n_offsets, buffers
         return last[2]
 
     def view(self, name: str) -> Scratch:
@@ -219,25 +236,27 @@ class Scratch:
 
     @staticmethod
     def equalize(workers: list[Scratch]) -> None:
-        """Give each worker's scratch all arrays of the others, so that the next call allocates nothing."""
-        largest: dict[Hashable, Array] = {}
+        """Give each worker's scratch as large arrays as the others have, so that the next call allocates nothing."""
         for scratch in workers:
-            for key, array in scratch._arrays.items():
-                if key not in largest or len(largest[key]) < len(array):
-                    largest[key] = array
-        for scratch in workers:
-            for key, array in largest.items():
-                scratch.take(key, len(array), array.dtype)
+            scratch.restart()
+        for arrays in zip_longest(*(scratch._arrays for scratch in workers)):
+            largest = max((array for array in arrays if array is not None), key=len)
+            for scratch in workers:
+                scratch.take(len(largest), largest.dtype)
+        for name in {name for scratch in workers for name in scratch._named}:
+            largest = max((scratch._named[name] for scratch in workers if name in scratch._named), key=len)
+            for scratch in workers:
+                scratch._take_named(name, len(largest), largest.dtype)
         for name in {name for scratch in workers for name in scratch._views}:
             Scratch.equalize([scratch.view(name) for scratch in workers])
 
 
 def _make_candidate_buffers(scratch: Scratch, name: str, n_blocks: int, n_queries: int) -> CandidateBuffers:
     """Return arrays for the candidates among `n_blocks` blocks of documents."""
-    take = scratch.take
+    take = scratch._take_named
     n_documents = n_blocks * load_kernels("simd").WIDE
     return CandidateBuffers(
-        take((name, "documents"), n_documents, I4), take((name, "labels"), n_documents, F8),
-        take((name, "offsets"), n_queries + 1, I8), take((name, "bitmask"), n_blocks, U8),
-        take((name, "n_before_block"), n_blocks, I8), out_summary=take((name, "out_summary"), 4, F8),
+        take(f"{name} documents", n_documents, I4), take(f"{name} labels of candidates", n_documents, F8),
+        take(f"{name} offsets", n_queries + 1, I8), take(f"{name} bitmask", n_blocks, U8),
+        take(f"{name} n_before_block", n_blocks, I8), out_summary=take(f"{name} out_summary", 4, F8),
     )  # fmt: skip

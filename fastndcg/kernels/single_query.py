@@ -302,7 +302,7 @@ def hits_average_precision(hits, candidates, rel, k):
         n_relevant += candidates[c] >= rel
     out = np.empty(1)
     queries = np.zeros(len(hits.above), np.int32)
-    add_precisions(queries, hits.above, hits.tie_sizes, hits.labels, rel, k, out)
+    add_precisions(queries, hits.above, hits.tie_sizes, hits.labels, rel, np.array([np.int64(k)]), out)
     return out[0] / n_relevant if n_relevant > 0 else math.nan
 
 

@@ -103,7 +103,7 @@ def register(
     record = Record(
         name=name,
         title=title,
-        kernel="custom.evaluate_custom_metric",
+        place="custom.evaluate_custom_metric",
         formula=formula,
         range=range,
         undefined=undefined,

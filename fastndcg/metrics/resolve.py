@@ -125,9 +125,9 @@ def refuse_plain(metric: Metric) -> NoReturn:
     )
 
 
-def find_kernel_place(metric: Metric, convention: Convention | None = None) -> str:
-    """Return the place of a metric's kernel, which its twin in the reference has, too."""
-    place = metric.record.kernel
+def find_place(metric: Metric, convention: Convention | None = None) -> str:
+    """Return the place of a metric's function, which its twin in the reference has, too."""
+    place = metric.record.place
     for field, choice, variant in metric.record.variants:
         if choice == (metric.get(field) or getattr(convention, field, None)):
             place = variant

@@ -317,6 +317,14 @@ class Rankings(ReadOnly):
             put(rankings, _find_name=self._find_name)
         return rankings
 
+    def without_scores(self) -> Rankings:
+        """Return what is known of the truth, which an `Evaluator` keeps while scores come and go."""
+        rankings = object.__new__(CheckedRankings)
+        for name in Rankings.__slots__:
+            setattr(rankings, name, getattr(self, name))
+        rankings.scores = np.empty(0)
+        return rankings
+
     def without_patterns(self) -> Rankings:
         """Return rankings with each document's highest label in place of its judgments by subtopic."""
         if self.patterns is None:

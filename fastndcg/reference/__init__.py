@@ -35,7 +35,7 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import (
     check_combinations,
     find_chance_metric,
-    find_kernel_place,
+    find_place,
     is_micro,
     list_shares,
     refuse_plain,
@@ -305,7 +305,7 @@ def select_view(
 
 def expectation(metric: Metric, orders: list[list[Any]], judged: list[Any], convention: Convention) -> float:
     """Return the mean of a metric's values over all orders."""
-    function = load_twin(find_kernel_place(metric, convention))
+    function = load_twin(find_place(metric, convention))
     definition = read_definition(metric, convention)
     if is_skipped(metric, convention) and not n_relevant([], judged, definition):
         return math.nan

@@ -63,7 +63,7 @@ def read_scores(pairs: PairedRankings, q: int) -> tuple[dict[int, float], dict[i
 
 def value(metric: Metric, first: dict[int, float], second: dict[int, float]) -> float:
     """Return the value of a metric for one query."""
-    function = load_twin(metric.record.kernel)
+    function = load_twin(metric.record.place)
     if metric.name in ("RBO", "tau_ap") and n_orders(first) * n_orders(second) > ORDERS_LIMIT:
         raise InvalidInputError(
             f"`reference` must have at most {ORDERS_LIMIT} orders of equal scores. Call fastndcg.agreement"
@@ -121,7 +121,7 @@ def beyond_accuracy(
 def compute_column(metric: Metric, lists: list[list[int]], item_data: ItemData) -> list[float]:
     """Return each user's value of a metric. A metric with one value for all users has it for each of them."""
     variants = {choice: place for name, choice, place in metric.record.variants if metric.get(name) == choice}
-    function = load_twin(next(iter(variants.values()), metric.record.kernel))
+    function = load_twin(next(iter(variants.values()), metric.record.place))
     if metric.record.has_one_value:
         n_items = item_data.n_items if item_data.catalogue is None else item_data.catalogue
         return [float(function(lists, n_items))] * len(lists)
@@ -179,5 +179,5 @@ def evaluate_spans(gold: Any, chunks: Any, metrics: Metrics | None = None, *, co
         }
         case = SpanCase(text, spans, list(zip(*(column[own].tolist() for column in found), strict=True)))
         for column, metric in enumerate(metric_list):
-            values[q, column] = load_twin(metric.record.kernel)(case, metric)
+            values[q, column] = load_twin(metric.record.place)(case, metric)
     return values

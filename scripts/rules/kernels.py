@@ -51,46 +51,21 @@ def instructions_have_twins(root: Path) -> Iterator[str]:
 
 
 def catalogue_is_complete(root: Path) -> Iterator[str]:
-    """Check that every record has a kernel, a twin below it, a definition test, a source and LaTeX."""
-    kernels = {f"{file.path.stem}.{function.name}" for file, function in _read_kernels(root)}
-    twins = {
-        f"{file.path.stem}.{node.name}"
-        for file in read_files(root, "fastndcg/metrics/families")
-        for node in file.tree.body
-        if isinstance(node, Function)
-    }
-    tested = set[str]().union(*map(_words_in_tests, (root / "tests" / "definitions").glob("test_*.py")))
-    tested = tested.union(*map(_words_in_tests, (root / "tests" / "definitions").rglob("test_*.py")))
+    """Check that every record has a function, a twin below it, a definition test, a source and LaTeX."""
+    functions = _read_places(root, "fastndcg/engine/compute")
+    kernels = _read_places(root, "fastndcg/kernels/metrics")
+    twins = _read_places(root, "fastndcg/metrics/families")
+    tested = set[str]().union(*map(_words_in_tests, (root / "tests" / "definitions").rglob("test_*.py")))
     for record in read_catalogue(root)["records"]:
-        for kernel in (record["kernel"], *(variant[2] for variant in record["variants"])):
-            if kernel not in kernels:
-                yield f"families: {record['name']} names the kernel {kernel}, which is not there"
-            if kernel not in twins:
-                yield f"families: there is no {kernel}, the twin of {record['name']}'s kernel"
+        for place in (record["place"], *(variant[2] for variant in record["variants"])):
+            if place not in (functions if record["function_name"] == "evaluate" else kernels):
+                yield f"families: {record['name']} names the function {place}, which is not there"
+            if place not in twins:
+                yield f"families: there is no {place}, the twin of {record['name']}"
         if not record["source"]:
             yield f"families: {record['name']} must have a source"
         if not tested & {word.lower() for word in (record["name"], *record["aliases"])}:
             yield f"tests/definitions: {record['name']} has no definition test"
-
-
-def kernel_inputs_are_known(root: Path) -> Iterator[str]:
-    """Check that every parameter of a metric's kernel is a kernel input or a parameter of the metric."""
-    kernels = {f"{file.path.stem}.{function.name}": (file, function) for file, function in _read_kernels(root)}
-    inputs = known_inputs(root)
-    for record in read_catalogue(root)["records"]:
-        if record["function_name"] != "evaluate":
-            continue
-        allowed = {*inputs, "out", *(parameter["name"] for parameter in record["parameters"])}
-        for place in (record["kernel"], *(variant[2] for variant in record["variants"])):
-            file, function = kernels.get(place, (None, None))
-            if file is None or function is None:
-                continue
-            for argument in function.args.args:
-                if argument.arg not in allowed:
-                    yield (
-                        f"{file.name}:{function.lineno}: {argument.arg} of kernel {function.name} must be a parameter "
-                        f"of {record['name']} or a known input: {', '.join(inputs)}"
-                    )
 
 
 def loaded_kernels_exist(root: Path) -> Iterator[str]:
@@ -177,16 +152,10 @@ for module in pkgutil.walk_packages(sys.modules["fastndcg"].__path__, "fastndcg.
 """
 
 
-def known_inputs(root: Path) -> tuple[str, ...]:
-    """Return the names of the arrays and numbers that the engine passes to kernels."""
-    return tuple(sorted(run_python(root, _READ_INPUTS).split()))
-
-
-_READ_INPUTS = """
-from fastndcg.engine.chunk import HIT_FIELDS
-from fastndcg.engine.kernel_inputs.registry import CONSTANTS, INPUTS
-print(*CONSTANTS, *HIT_FIELDS, *INPUTS)
-"""
+def _read_places(root: Path, folder: str) -> set[str]:
+    """Return the file and the name of each function in a folder, such as "gains.ndcg"."""
+    files = read_files(root, folder)
+    return {f"{file.path.stem}.{node.name}" for file in files for node in file.tree.body if isinstance(node, Function)}
 
 
 def _read_kernels(root: Path) -> Iterator[tuple[File, ast.FunctionDef]]:

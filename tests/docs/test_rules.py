@@ -32,21 +32,21 @@ def process():
 
 COUNTS = "fastndcg/kernels/metrics/counts.py"
 DCG = "fastndcg/metrics/families/gains.py"
-RECORD = 'name="nDCG",\n        title="normalised discounted cumulative gain",\n        kernel="gains.ndcg",'
+RECORD = 'name="nDCG",\n        title="normalised discounted cumulative gain",\n        place="gains.ndcg",'
 BREAKS = {
-    "an unknown kernel input": ("kernel_inputs_are_known", COUNTS, "n_retrieved(sizes, k, out)",
-        "n_retrieved(lengths, k, out)",
-        "lengths of kernel n_retrieved must be a parameter of num_ret or a known input: all_covered, ap_denominators,"),
-    "a kernel that is not there": ("loaded_kernels_exist", "fastndcg/engine/kernel_inputs/gains.py",
-        "kernels.idcg_of_retrieved(", "kernels.lost(", "kernels/metrics/gains.py has no lost"),
+    "a kernel that is not there": ("loaded_kernels_exist", "fastndcg/engine/relevant_ranks.py",
+        'load_kernels("ranking.candidates").collect(', 'load_kernels("ranking.candidates").lost(',
+        "kernels/ranking/candidates.py has no lost"),
     "another decorator": ("kernels_look_alike", COUNTS, "@kernel\ndef n_retrieved", "@njit\ndef n_retrieved",
         "kernel n_retrieved must have one decorator"),
     "an instruction without a twin": ("instructions_have_twins", "fastndcg/kernels/simd.py", "def mask_nan",
         "def mask_lost", "mask_lost needs machine instructions"),
+    "a record without a function": ("catalogue_is_complete", "fastndcg/engine/compute/gains.py", "def ndcg(",
+        "def lost(", "nDCG names the function gains.ndcg, which is not there"),
     "a record without a twin": ("catalogue_is_complete", "fastndcg/metrics/families/gains.py", "def ndcg(",
-        "def lost(", "there is no gains.ndcg, the twin of nDCG's kernel"),
+        "def lost(", "there is no gains.ndcg, the twin of nDCG"),
     "a record without a definition test": ("catalogue_is_complete", DCG, RECORD,
-        'name="Lost", title="", kernel="gains.ndcg", formula="", range="", undefined="", source="x"), Record(' + RECORD,
+        'name="Lost", title="", place="gains.ndcg", formula="", range="", undefined="", source="x"), Record(' + RECORD,
         "Lost has no definition test"),
     "an alias that means another metric": ("metrics_read_back", DCG, 'aliases=("dcg",)', 'aliases=("dcg", "mrr")',
         "'mrr' does not read as DCG"),

@@ -16,7 +16,7 @@ import numpy as np
 from fastndcg.engine import run as engine
 from fastndcg.engine.apply import apply_convention
 from fastndcg.engine.chunk import Span, cut_queries
-from fastndcg.engine.plan import describe_kernel, make_plan
+from fastndcg.engine.plan import make_plan
 from fastndcg.engine.scratch import Scratch
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.fusion.joined_runs import add_up, replace_scores
@@ -24,7 +24,7 @@ from fastndcg.inputs.join import join, tie_keys
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
-from fastndcg.metrics.resolve import find_denominators, find_kernel_place
+from fastndcg.metrics.resolve import find_denominators
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.compact import HitRankings, KnownHits, find_tie_starts
@@ -269,7 +269,7 @@ def _make_inputs(judged: JudgedRuns, x: Array, y: Array, queries: Array | None) 
     before = np.searchsorted(places, rankings.offsets)
     candidates = (places, read_only(labels[places]), read_only(before))
     pool = (labels, rankings.offsets) if rankings.pool is None else rankings.pool
-    if not keeps_negative and not _reads_pool_size(judged.metric, judged.convention):
+    if not keeps_negative and not judged.metric.record.counts_judged:
         is_relevant = pool[0] > 0
         pool = (pool[0][is_relevant], add_up(is_relevant)[pool[1]])
     pool = (read_only(pool[0]), read_only(pool[1]))
@@ -287,12 +287,6 @@ def _make_keys(judged: JudgedRuns) -> Array:
     places = keys if policy.falls else -np.arange(judged.rankings.n_documents)
     found: Array = policy.choose(group=nothing, label=nothing, input=places, id=keys)
     return found
-
-
-@functools.lru_cache
-def _reads_pool_size(metric: Metric, convention: Convention) -> bool:
-    """Return True if the metric reads how many documents were judged, relevant or not."""
-    return "judged_sizes" in describe_kernel(find_kernel_place(metric, convention)).parameters
 
 
 def _check_defined(judged: JudgedRuns, steps: StepFunction) -> None:

@@ -2,8 +2,7 @@
 Compute metrics from the hits of queries, one value a query.
 
 A hit is a document that a metric looks at: mostly one with a label above 0, with its rank. The queries of a chunk share
-flat arrays. The engine passes an argument to a kernel by the name of the parameter. The same name means the same in
-every file:
+flat arrays. The functions of engine/compute pass them on. The same name means the same in every file:
 
 hit_queries        (n_hits,)         int32    query of the hit, numbered from 0 in the chunk; rising
 hit_above          (n_hits,)         int32    number of documents with a higher score; rising within a query
@@ -20,6 +19,7 @@ n_relevant         (n_queries,)      float64  number of relevant documents, retr
 n_relevant_ranked  (n_queries,)      float64  number of relevant documents that are ranked
 n_judged           (n_queries,)      float64  number of judged documents, retrieved or not
 n_relevant_found   (n_queries,)      float64  expected number of relevant documents in the first k ranks
+cutoffs            (n_cutoffs,)      int64    rising; `out` has the values at the first of them, at the next one, …
 dcg                (n_queries,)      float64  DCG@k
 idcg               (n_queries,)      float64  IDCG@k
 ..._denominators   (n_queries,)      float64  divisor of a metric, by the convention

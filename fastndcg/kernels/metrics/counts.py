@@ -8,9 +8,8 @@ Ties: in a tie group of m documents, n of them relevant, each rank of the group 
 Given a relevant rank, each other rank of the group is relevant with probability (n − 1) / (m − 1). See McSherry and
 Najork 2008, sections 2.1 to 2.4.
 
-cutoffs                (n_queries,)  float64, number of ranks that count
+ranks                  (n_queries,)  float64, the last rank that counts
 n_relevant_at_multiple (n_queries,)  float64, expected number of relevant documents in the first mult · R ranks
-precision_sums         (n_queries,)  float64, expected sum of the precisions at relevant documents
 a, b, c, d             worth of a document: relevant and retrieved, other and retrieved, only relevant, neither
 documents              number of documents of the collection
 """
@@ -20,7 +19,7 @@ import math
 import numpy as np
 
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.metrics.hits import FEW, NO_QUERY, count_tied_relevant, divide, sum_reciprocals
+from fastndcg.kernels.metrics.hits import FEW, NO_QUERY, count_tied_relevant, sum_reciprocals, write_quotients
 
 
 @inline
@@ -30,26 +29,49 @@ def count_found_in_group(size, above, cutoff, n_tied_relevant):
     return float(n_tied_relevant) if n_ranks == size else n_tied_relevant * (n_ranks / size)
 
 
+@inline
+def count_down_to(cutoff, hit_queries, hit_above, hit_ties, hit_labels, rel, h, stop, found):
+    """
+    Count the relevant documents down to a cutoff, from hit `h` of a query on, to those `found` above it.
+
+    Return the first hit that is not wholly above the cutoff, the number down to it, and the number down to the cutoff.
+    """
+    while h < stop and hit_above[h] + hit_ties[h] <= cutoff:
+        found += 1.0 if hit_labels[h] >= rel else 0.0
+        h += 1
+    in_group = 0.0
+    if h < stop and hit_above[h] < cutoff:  # it splits a tie group
+        _, n_tied_relevant = count_tied_relevant(hit_queries, hit_above, hit_labels, h, rel)
+        in_group = count_found_in_group(hit_ties[h], hit_above[h], cutoff, n_tied_relevant)
+    return h, found, found + in_group
+
+
 @kernel
 def count_found(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, cutoffs, out):
     """
-    Compute the expected number of relevant documents in the first ranks of each query.
+    Compute the expected number of relevant documents in the first ranks of each query, for each cutoff.
 
-    A loop ends at the first hit below the cutoff, as in `gains.add_gains`.
+    A loop ends at the first hit below the last cutoff, as in `gains.add_gains`.
     """
-    for q in range(out.shape[0]):
+    n_queries = hit_offsets.shape[0] - 1
+    for q in range(n_queries):
         h = hit_offsets[q]
-        stop = hit_offsets[q + 1]
         found = 0.0
-        while h < stop and hit_above[h] < cutoffs[q]:
-            if hit_ties[h] == 1:
-                found += 1.0 if hit_labels[h] >= rel else 0.0
-                h += 1
-            else:
-                end, n_tied_relevant = count_tied_relevant(hit_queries, hit_above, hit_labels, h, rel)
-                found += count_found_in_group(hit_ties[h], hit_above[h], cutoffs[q], n_tied_relevant)
-                h = end
-        out[q] = found
+        for i in range(cutoffs.shape[0]):
+            h, found, n = count_down_to(
+                float(cutoffs[i]), hit_queries, hit_above, hit_ties, hit_labels, rel, h, hit_offsets[q + 1], found
+            )
+            out[i * n_queries + q] = n
+
+
+@kernel
+def count_found_at_ranks(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, ranks, out):
+    """Compute the expected number of relevant documents down to a rank of each query."""
+    for q in range(out.shape[0]):
+        _, _, n = count_down_to(
+            ranks[q], hit_queries, hit_above, hit_ties, hit_labels, rel, hit_offsets[q], hit_offsets[q + 1], 0.0
+        )
+        out[q] = n
 
 
 @kernel
@@ -60,9 +82,9 @@ def precision(n_relevant_found, precision_denominators, out):
 
 
 @kernel
-def recall(n_relevant_found, recall_denominators, out):
-    """Compute R@k: the share of the relevant documents that is in the first k ranks."""
-    divide(n_relevant_found, recall_denominators, out)
+def divide(values, denominators, out):
+    """Write each value over its denominator, NaN where that is not above 0."""
+    write_quotients(values, denominators, out)
 
 
 @kernel
@@ -90,12 +112,6 @@ def r_precision(n_relevant_at_multiple, n_relevant, mult, k, out):
         out[q] = n_relevant_at_multiple[q] / cutoff if cutoff > 0 else math.nan
 
 
-@kernel
-def relative_precision(n_relevant_found, relative_denominators, out):
-    """Compute RelP@k: the number of relevant documents in the first k ranks, over the highest possible number."""
-    divide(n_relevant_found, relative_denominators, out)
-
-
 @inline
 def expected_precision_sum(above, size, last, n_tied_relevant, n_before):
     """
@@ -118,10 +134,11 @@ def expected_precision_sum(above, size, last, n_tied_relevant, n_before):
 
 
 @kernel
-def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, k, out):
-    """Compute the expected sum of the precisions at the ranks of relevant documents, down to rank k."""
-    for q in range(out.shape[0]):
-        out[q] = 0.0
+def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, out):
+    """Compute the expected sum of the precisions at the ranks of relevant documents, down to each cutoff."""
+    n_queries = out.shape[0] // cutoffs.shape[0]
+    for i in range(out.shape[0]):
+        out[i] = 0.0
     end = 0
     last_query = NO_QUERY
     n_before = 0
@@ -131,24 +148,27 @@ def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, k, out):
         n_before = n_before if query == last_query else 0
         total = total if query == last_query else 0.0
         last_query = query
-        precision_sum = 0.0
+        above = hit_above[h]
         if hit_ties[h] == 1:
             is_relevant = hit_labels[h] >= rel
             n_before += is_relevant
-            precision_sum = n_before / (hit_above[h] + 1) if is_relevant & (hit_above[h] < k) else 0.0
+            total += n_before / (above + 1) if is_relevant else 0.0
+            for i in range(cutoffs.shape[0]):
+                place = np.uint64(i * n_queries + query)
+                out[place] = total if above < cutoffs[i] else out[place]
         elif h >= end:
             end, n_tied_relevant = count_tied_relevant(hit_queries, hit_above, hit_labels, h, rel)
-            last = min(hit_above[h] + hit_ties[h], k)
-            precision_sum = expected_precision_sum(hit_above[h], hit_ties[h], last, n_tied_relevant, n_before)
+            whole = expected_precision_sum(above, hit_ties[h], above + hit_ties[h], n_tied_relevant, n_before)
+            for i in range(cutoffs.shape[0]):
+                place = np.uint64(i * n_queries + query)
+                if above + hit_ties[h] <= cutoffs[i]:
+                    out[place] = total + whole
+                elif above < cutoffs[i]:
+                    out[place] = total + expected_precision_sum(
+                        above, hit_ties[h], cutoffs[i], n_tied_relevant, n_before
+                    )
+            total += whole
             n_before += n_tied_relevant
-        total += precision_sum
-        out[query] = total
-
-
-@kernel
-def average_precision(precision_sums, ap_denominators, out):
-    """Compute AP@k: the sum of the precisions at relevant documents, over the convention's denominator."""
-    divide(precision_sums, ap_denominators, out)
 
 
 @kernel
@@ -216,20 +236,6 @@ def n_retrieved(sizes, k, out):
     """Count the documents in the first k ranks."""
     for q in range(out.shape[0]):
         out[q] = min(sizes[q], k)
-
-
-@kernel
-def n_relevant(n_relevant, k, out):
-    """Count the relevant documents, at most k."""
-    for q in range(out.shape[0]):
-        out[q] = min(n_relevant[q], float(k))
-
-
-@kernel
-def n_relevant_retrieved(n_relevant_found, out):
-    """Write the expected number of relevant documents in the first k ranks."""
-    for q in range(out.shape[0]):
-        out[q] = n_relevant_found[q]
 
 
 @kernel

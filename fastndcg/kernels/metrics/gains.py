@@ -40,10 +40,10 @@ from fastndcg.kernels.metrics.hits import (
     GainHits,
     count_positive,
     count_tied_relevant,
-    divide,
     find_group_end,
     have_equal_gains,
     sum_gains,
+    write_quotients,
 )
 from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.kernels.simd import min_int64
@@ -134,63 +134,77 @@ def discount_hit(discounts, above, size, k):
 
 
 @kernel
-def add_gains(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, discount_rests, k, out):
+def add_gains(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, discount_rests, cutoffs, out):
     """
-    Compute DCG@k where different labels have different gains.
+    Compute DCG at each cutoff where different labels have different gains.
 
-    A loop ends at the first hit below the cutoff: with 60 hits a query and a cutoff of 10, after a sixth of the time.
+    A loop ends at the first hit below the last cutoff: with 60 hits a query and a cutoff of 10, after a sixth of the
+    time. Only at a tie group that a cutoff splits, its hits are read again.
     """
     all_discounts = Discounts(discounts, discount_sums, discount_rests)
-    for q in range(out.shape[0]):
+    n_queries = hit_offsets.shape[0] - 1
+    for q in range(n_queries):
         total = 0.0
-        for h in range(hit_offsets[q], hit_offsets[q + 1]):
-            above = np.uint32(hit_above[h])
-            if above >= k:
-                break
-            total += hit_gains[h] * discount_hit(all_discounts, above, np.uint32(hit_ties[h]), k)
-        out[q] = total
+        h = hit_offsets[q]
+        stop = hit_offsets[q + 1]
+        for i in range(cutoffs.shape[0]):
+            k = cutoffs[i]
+            while h < stop and np.int64(hit_above[h]) + hit_ties[h] <= k:
+                total += hit_gains[h] * discount_hit(all_discounts, np.uint32(hit_above[h]), np.uint32(hit_ties[h]), k)
+                h += 1
+            split_total = total
+            split = h
+            while split < stop and np.uint32(hit_above[split]) < k:
+                above = np.uint32(hit_above[split])
+                split_total += hit_gains[split] * discount_hit(all_discounts, above, np.uint32(hit_ties[split]), k)
+                split += 1
+            out[i * n_queries + q] = split_total
 
 
 @kernel
-def add_all_gains(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
+def add_all_gains(
+    hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, cutoffs, out
+):  # fmt: skip
     """
-    Compute DCG@k as `add_gains` does, where no hit or only tied ones are below the cutoff.
+    Compute DCG at each cutoff as `add_gains` does, where no hit or only tied ones are below the last cutoff.
 
     One loop over all hits takes half of the time of a loop a query, whose end no processor foresees.
     """
     all_discounts = Discounts(discounts, discount_sums, discount_rests)
-    for q in range(out.shape[0]):
-        out[q] = 0.0
+    n_queries = out.shape[0] // cutoffs.shape[0]
+    for i in range(out.shape[0]):
+        out[i] = 0.0
     for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
         above = np.uint32(hit_above[h])
-        discount = discount_hit(all_discounts, above, np.uint32(hit_ties[h]), k) if above < k else 0.0
-        out[np.uint32(hit_queries[h])] += hit_gains[h] * discount
+        size = np.uint32(hit_ties[h])
+        for i in range(cutoffs.shape[0]):
+            k = cutoffs[i]
+            discount = discount_hit(all_discounts, above, size, k) if above < k else 0.0
+            out[np.uint64(i * n_queries + query)] += hit_gains[h] * discount
 
 
 @kernel
-def add_equal_gains(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
-    """Compute DCG@k where different labels may have equal gains."""
+def add_equal_gains(
+    hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, cutoffs, out
+):  # fmt: skip
+    """Compute DCG at each cutoff where different labels may have equal gains."""
     hits = GainHits(hit_queries, hit_above, hit_ties, hit_gains)
     all_discounts = Discounts(discounts, discount_sums, discount_rests)
-    for q in range(out.shape[0]):
-        out[q] = 0.0
+    n_queries = out.shape[0] // cutoffs.shape[0]
+    for i in range(out.shape[0]):
+        out[i] = 0.0
     end = 0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
-        share = 0.0
         if hit_ties[h] == 1:
             gain = hit_gains[h] * discounts[np.uint32(hit_above[h]) + 1]
-            share = gain if hit_above[h] < k else 0.0
+            for i in range(cutoffs.shape[0]):
+                out[np.uint64(i * n_queries + query)] += gain if hit_above[h] < cutoffs[i] else 0.0
         elif h >= end:
-            end, share = group_dcg(hits, h, all_discounts, k)
-        out[query] += share
-
-
-@kernel
-def dcg(dcg, out):
-    """Write DCG@k as a metric."""
-    for q in range(out.shape[0]):
-        out[q] = dcg[q]
+            for i in range(cutoffs.shape[0]):
+                end, share = group_dcg(hits, h, all_discounts, cutoffs[i])
+                out[np.uint64(i * n_queries + query)] += share
 
 
 @kernel
@@ -209,46 +223,46 @@ def dcg_over_max_gain(dcg, highest_gains, out):
 
 
 @kernel
-def add_ideal_gains(ideal_above, ideal_gains, ideal_offsets, label_offsets, discounts, discount_sums, k, out):
-    """Compute IDCG@k. A query without ideal hits has candidates of gain 1 alone."""
-    for q in range(out.shape[0]):
-        if ideal_offsets[q] == ideal_offsets[q + 1]:
-            out[q] = discount_sums[min_int64(label_offsets[q + 1] - label_offsets[q], k)]
-            continue
+def add_ideal_gains(ideal_above, ideal_gains, ideal_offsets, label_offsets, discounts, discount_sums, cutoffs, out):
+    """Compute IDCG at each cutoff. A query without ideal hits has candidates of gain 1 alone."""
+    n_queries = ideal_offsets.shape[0] - 1
+    for q in range(n_queries):
+        n_labels = label_offsets[q + 1] - label_offsets[q]
+        stop = ideal_offsets[q + 1]
+        h = ideal_offsets[q]
+        is_empty = h == stop
         total = 0.0
-        for h in range(ideal_offsets[q], ideal_offsets[q + 1]):
-            if ideal_above[h] >= k:
-                break
-            total += ideal_gains[h] * discounts[ideal_above[h] + 1]
-        out[q] = total
+        for i in range(cutoffs.shape[0]):
+            while h < stop and ideal_above[h] < cutoffs[i]:
+                total += ideal_gains[h] * discounts[ideal_above[h] + 1]
+                h += 1
+            out[i * n_queries + q] = discount_sums[min_int64(n_labels, cutoffs[i])] if is_empty else total
 
 
 @kernel
-def idcg(idcg, out):
-    """Write IDCG@k as a metric."""
-    for q in range(out.shape[0]):
-        out[q] = idcg[q]
+def idcg_with_unit_gains(label_offsets, discount_sums, cutoffs, out):
+    """Compute IDCG at each cutoff where each candidate has gain 1: a sum of discounts."""
+    n_queries = label_offsets.shape[0] - 1
+    for i in range(cutoffs.shape[0]):
+        k = np.uint32(cutoffs[i])
+        for q in range(n_queries):
+            n = label_offsets[q + 1] - label_offsets[q]
+            out[i * n_queries + q] = discount_sums[min(np.uint32(n), k)]
 
 
 @kernel
-def idcg_with_unit_gains(label_offsets, discount_sums, k, out):
-    """Compute IDCG@k where each candidate has gain 1: a sum of discounts."""
-    for q in range(out.shape[0]):
-        n = label_offsets[q + 1] - label_offsets[q]
-        out[q] = discount_sums[min(np.uint32(n), np.uint32(k))]
-
-
-@kernel
-def idcg_of_retrieved(ideal_above, ideal_gains, ideal_offsets, sizes, discounts, k, out):
-    """Compute IDCG@k of as many documents as the query has retrieved."""
-    for q in range(out.shape[0]):
-        n_ranks = min_int64(sizes[q], k)
+def idcg_of_retrieved(ideal_above, ideal_gains, ideal_offsets, sizes, discounts, cutoffs, out):
+    """Compute IDCG at each cutoff, of as many documents as the query has retrieved."""
+    n_queries = sizes.shape[0]
+    for q in range(n_queries):
+        h = ideal_offsets[q]
         total = 0.0
-        for h in range(ideal_offsets[q], ideal_offsets[q + 1]):
-            if ideal_above[h] >= n_ranks:
-                break
-            total += ideal_gains[h] * discounts[ideal_above[h] + 1]
-        out[q] = total
+        for i in range(cutoffs.shape[0]):
+            n_ranks = min_int64(sizes[q], cutoffs[i])
+            while h < ideal_offsets[q + 1] and ideal_above[h] < n_ranks:
+                total += ideal_gains[h] * discounts[ideal_above[h] + 1]
+                h += 1
+            out[i * n_queries + q] = total
 
 
 @kernel
@@ -494,7 +508,7 @@ def binary_gain(
             share = n_tied_relevant * (mean if last > first + 1 else log2_discounts[last])
             n_before += n_tied_relevant
         out[query] += share
-    divide(out, n_relevant, out)
+    write_quotients(out, n_relevant, out)
 
 
 @kernel

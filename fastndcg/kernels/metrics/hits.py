@@ -94,7 +94,7 @@ def count_positive(values, start, stop):
 
 
 @inline
-def divide(values, denominators, out):
+def write_quotients(values, denominators, out):
     """Write each value over its denominator, NaN where that is not above 0."""
     for q in range(out.shape[0]):
         out[q] = values[q] / denominators[q] if denominators[q] > 0.0 else np.nan

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.metrics.hits import NO_QUERY, count_tied_relevant, divide, find_group_end
+from fastndcg.kernels.metrics.hits import NO_QUERY, count_tied_relevant, find_group_end, write_quotients
 from fastndcg.kernels.simd import min_int64
 
 EPSILON = 0.00001  # smoothing of infAP, as in trec_eval
@@ -85,7 +85,7 @@ def binary_preference(
             n_before += n_tied_relevant
         total += share
         out[query] = total
-    divide(out, n_relevant, out)
+    write_quotients(out, n_relevant, out)
 
 
 @inline
@@ -185,7 +185,7 @@ def inferred_average_precision(
             precision = expected_precisions(hit_above[h], group, above)
             n_before += n_tied_relevant
         out[query] += precision
-    divide(out, n_relevant, out)
+    write_quotients(out, n_relevant, out)
 
 
 @kernel

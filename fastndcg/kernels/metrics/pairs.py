@@ -16,12 +16,10 @@ has put the hits in an order.
 judged_sizes      (n_queries,)   int64, number of judged documents
 max_fpr           highest false positive rate of the partial AUC
 out_counted, out_whole, out_rest   (n_queries,)  float64, buffers: see `add_partial_area`
-precision_sums    (n_queries,)   float64, expected sum of the precisions at relevant documents
 recall, recalls   share of the relevant documents; (n_recalls,)  float64, several of them
 relevant_queries, relevant_above, relevant_offsets   hits that are relevant, as hit_queries, hit_above and hit_offsets
 n_recalls_needing ((FEW + 1) * WIDE,) float64: n_recalls_needing[R * WIDE + n] recalls need n of R relevant documents
 recall_rounding   number that is added to recall · R before rounding down to the number of relevant documents needed
-interpolated      (n_queries,)   float64, interpolated precision at one recall
 out_highest       (n_hits + 1,)  float64, highest precision from each relevant hit on, then 0
 """
 
@@ -30,7 +28,7 @@ import math
 import numpy as np
 
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.metrics.hits import NO_QUERY, count_positive, count_tied_relevant, divide
+from fastndcg.kernels.metrics.hits import NO_QUERY, count_positive, count_tied_relevant
 from fastndcg.kernels.ranking.sort import sort_descending
 from fastndcg.kernels.simd import WIDE, min_int64
 
@@ -228,12 +226,6 @@ def count_pairs(labels, n, judged, size, judged_size):
 
 
 @kernel
-def label_ranking_precision(precision_sums, n_relevant, out):
-    """Compute label ranking average precision: the mean precision at the ranks of relevant documents."""
-    divide(precision_sums, n_relevant, out)
-
-
-@kernel
 def coverage_error(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, out):
     """Compute the expected rank of the last relevant document, where documents not retrieved rank last."""
     for q in range(out.shape[0]):
@@ -260,7 +252,7 @@ def precision_at_recall(hit_queries, hit_above, hit_ties, hit_labels, rel, n_rel
     """Compute the expected precision at the first rank with the recall, 0 if no rank has it."""
     n_needed = np.empty(out.shape[0], np.int64)
     for q in range(out.shape[0]):
-        n_needed[q] = max(np.ceil(recall * n_relevant[q] - 1e-9), 1.0)  # the float64 product 0.7 · 10 exceeds 7
+        n_needed[q] = max(np.ceil(recall * n_relevant[q] - 1e-9), 1.0)  # the float64 product 0.07 · 100 exceeds 7
         out[q] = 0.0 if n_relevant[q] > 0 else math.nan
     end = 0
     last_query = NO_QUERY
@@ -350,18 +342,12 @@ def find_highest(relevant_queries, relevant_above, relevant_offsets, out_highest
 
 @kernel
 def look_up(highest, relevant_offsets, n_relevant, recall, recall_rounding, out):
-    """Write the interpolated precision at a recall, 0 where the ranking does not have that recall."""
+    """Compute the interpolated precision at a recall, 0 where the ranking does not have that recall."""
     for q in range(out.shape[0]):
         n_needed = np.int64(count_needed(recall, n_relevant[q], recall_rounding))
         place = relevant_offsets[q] + n_needed - 1
-        out[q] = highest[np.uint64(place if place < relevant_offsets[q + 1] else highest.shape[0] - 1)]
-
-
-@kernel
-def interpolate(interpolated, n_relevant, out):
-    """Write the interpolated precision at one recall."""
-    for q in range(out.shape[0]):
-        out[q] = interpolated[q] if n_relevant[q] > 0 else math.nan
+        value = highest[np.uint64(place if place < relevant_offsets[q + 1] else highest.shape[0] - 1)]
+        out[q] = value if n_relevant[q] > 0 else math.nan
 
 
 @kernel

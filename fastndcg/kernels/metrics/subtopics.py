@@ -38,7 +38,6 @@ import numpy as np
 from fastndcg.kernels.jit import helper, inline, kernel
 from fastndcg.kernels.metrics.counts import expected_precision_sum
 from fastndcg.kernels.metrics.first_relevant import find_success_probability
-from fastndcg.kernels.metrics.hits import divide
 
 TINY = 1e-300  # a probability that is dropped
 NEGLIGIBLE = 2.0**-60  # relative to a sum: below its last digit
@@ -178,18 +177,6 @@ def count_subtopics(judged_labels, judged_offsets, pattern_offsets, pattern_subt
                 n += last_query[pattern_subtopics[e]] != q
                 last_query[pattern_subtopics[e]] = q
         out[q] = n
-
-
-@kernel
-def share_of_best(novelty, ideal_novelty, out):
-    """Compute alpha-nDCG@k, nERR-IA@k or nNRBP: novelty over that of the ideal ranking."""
-    divide(novelty, ideal_novelty, out)
-
-
-@kernel
-def share_of_limit(novelty, max_novelty, out):
-    """Compute alpha-DCG@k, ERR-IA@k or NRBP: novelty over that of documents relevant to all subtopics."""
-    divide(novelty, max_novelty, out)
 
 
 @kernel
@@ -360,13 +347,6 @@ def draw_all(size, n_hits, n_drawn, counts, out_chances):
             rest &= rest - 1
         total += sign * out_chances[n_hits - counts[members]]
     return min(max(total, 0.0), 1.0)
-
-
-@kernel
-def all_evidence(all_covered, out):
-    """Compute whether the first k ranks have a relevant document of every subtopic."""
-    for q in range(out.shape[0]):
-        out[q] = all_covered[q]
 
 
 HIGHER = 1.0 + 1e-12  # sums of the same gains in another order differ by less than this factor

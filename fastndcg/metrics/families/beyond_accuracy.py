@@ -30,7 +30,7 @@ RECORDS = (
     _of_items(
         name="popularity",
         title="average popularity of the recommended items",
-        kernel="beyond_accuracy.mean_over_items",
+        place="beyond_accuracy.mean_over_items",
         formula="mean over the first k items of how many users interacted with the item",
         range="0 and up",
         source="H. Yin et al., Challenging the long tail recommendation, VLDB 2012",
@@ -43,7 +43,7 @@ RECORDS = (
     _of_items(
         name="novelty",
         title="novelty, self-information",
-        kernel="beyond_accuracy.mean_over_items",
+        place="beyond_accuracy.mean_over_items",
         formula="mean over the first k items of −log2 of the share of users who interacted with the item",
         range="0 and up",
         source=ZHOU_2010,
@@ -68,7 +68,7 @@ RECORDS = (
     _of_items(
         name="tail",
         title="tail percentage",
-        kernel="beyond_accuracy.mean_over_items",
+        place="beyond_accuracy.mean_over_items",
         formula="share of the first k items that are in the long tail: all but the most popular ones, which have the "
         "share `head` of all interactions; or the share `items` of all items, the least popular ones",
         source="H. Abdollahpouri, R. Burke and B. Mobasher, Managing popularity bias in recommender systems with "
@@ -89,7 +89,7 @@ RECORDS = (
     _of_items(
         name="ILD",
         title="intra-list diversity",
-        kernel="beyond_accuracy.cosine_diversity",
+        place="beyond_accuracy.cosine_diversity",
         variants=(
             ("distance", "jaccard", "beyond_accuracy.jaccard_diversity"),
             ("distance", "hamming", "beyond_accuracy.hamming_diversity"),
@@ -119,7 +119,7 @@ RECORDS = (
     _of_items(
         name="serendipity",
         title="serendipity",
-        kernel="beyond_accuracy.serendipity",
+        place="beyond_accuracy.serendipity",
         formula="share of the first k items that the user likes and that are not among the k most popular items",
         source=GE_2010,
         doi="10.1145/1864708.1864761",
@@ -135,7 +135,7 @@ RECORDS = (
     _of_items(
         name="coverage",
         title="catalogue coverage",
-        kernel="beyond_accuracy.coverage",
+        place="beyond_accuracy.coverage",
         formula="share of the catalogue's items that are among the first k of a user",
         undefined="the catalogue is empty",
         source=GE_2010,
@@ -148,7 +148,7 @@ RECORDS = (
     _of_items(
         name="gini",
         title="Gini index of how often items are recommended",
-        kernel="beyond_accuracy.gini",
+        place="beyond_accuracy.gini",
         formula="sum over the n items of the catalogue, the least recommended first, of (2i − n − 1) · c(i), over "
         "n · sum of c(i); c(i) users have item i among their first k",
         range="0 (all alike) to 1 − 1/n",
@@ -163,7 +163,7 @@ RECORDS = (
     _of_items(
         name="entropy",
         title="Shannon entropy of recommended items",
-        kernel="beyond_accuracy.entropy",
+        place="beyond_accuracy.entropy",
         formula="−sum over items of s · log2(s); s is the item's share of all recommendations in the first k ranks",
         range="0 to log2 of the number of items",
         source="C. E. Shannon, A mathematical theory of communication, Bell System Technical Journal 1948",
@@ -178,7 +178,7 @@ RECORDS = (
     _of_items(
         name="personalisation",
         title="personalisation, inter-user diversity",
-        kernel="beyond_accuracy.personalisation",
+        place="beyond_accuracy.personalisation",
         formula="mean over pairs of users of 1 − the number of items that both have among their first k, over the "
         "length of the longer of both lists; users without items are left out",
         undefined="fewer than two users have items",

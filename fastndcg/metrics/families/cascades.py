@@ -31,7 +31,7 @@ RECORDS = (
     Record(
         name="ERR",
         title="expected reciprocal rank",
-        kernel="cascades.expected_reciprocal_rank",
+        place="cascades.expected_reciprocal_rank",
         formula="sum over ranks r = 1 … k of 1/r · stop(r) · product over the ranks i above of 1 − stop(i), where "
         "stop(r) = (2^label − 1) / 2^max_grade" + TIES,
         source=CHAPELLE_2009,
@@ -43,7 +43,7 @@ RECORDS = (
     Record(
         name="nERR",
         title="normalised expected reciprocal rank",
-        kernel="cascades.normalised_reciprocal_rank",
+        place="cascades.normalised_reciprocal_rank",
         formula="ERR@k / ERR@k of the best order of all judged documents",
         undefined="nothing has a label above 0",
         source=CHAPELLE_2009 + "; C. L. A. Clarke and others, A comparative analysis of cascade measures, WSDM 2011",
@@ -54,7 +54,7 @@ RECORDS = (
     Record(
         name="PFound",
         title="chance to find",
-        kernel="cascades.pfound",
+        place="cascades.pfound",
         formula="sum over ranks r = 1 … k of decay^(r − 1) · stop(r) · product over the ranks i above of 1 − stop(i)"
         + TIES,
         source="A. Gulin, P. Karpovich, D. Raskovalov, I. Segalovich, Yandex at ROMIP 2009, ROMIP 2009, "
@@ -70,7 +70,7 @@ RECORDS = (
     Record(
         name="TBG",
         title="time-biased gain",
-        kernel="cascades.time_biased_gain",
+        place="cascades.time_biased_gain",
         formula="sum over ranks r = 1 … k with a relevant document of 0.64 · 0.77 · 2^(−t / half_life), where t "
         "seconds were read above: 4.4 + (0.018 · words + 7.8) · 0.64 for each relevant document, · 0.39 for each other",
         range="0 and up",
@@ -87,7 +87,7 @@ RECORDS = (
     Record(
         name="INST",
         title="inverse squares of ranks and of what is still to be gained",
-        kernel="cascades.inst",
+        place="cascades.inst",
         formula="sum over ranks r = 1 … k of gain(label at rank r) · V(r), over the sum of V(r); V(1) = 1 and "
         "V(r + 1) = V(r) · ((r + goal + left − 1) / (r + goal + left))², where left is the goal less the gains down to "
         "rank r; ranks below the last document gain nothing, and without k there is no end of them; "
@@ -107,7 +107,7 @@ RECORDS = (
     Record(
         name="BPM",
         title="Bejeweled player model, static",
-        kernel="cascades.bejeweled_player",
+        place="cascades.bejeweled_player",
         formula="gains down to the rank where they reach the goal, or down to rank k if that comes first, over that "
         f"rank; without k, 0 if the goal is not reached; {NO_AVERAGE}",
         range="0 to 1 for gains up to 1",
@@ -122,7 +122,7 @@ RECORDS = (
     Record(
         name="Compat",
         title="compatibility: the highest rank-biased overlap with an ideal ranking",
-        kernel="cascades.compatibility",
+        place="cascades.compatibility",
         formula="sum over d = 1 … k of p^(d − 1) · |R:d ∩ I:d| / d, over the same of I with itself; R:d are the first "
         "d documents, I those with a label by falling label, of one label in the order of R; without k all ranks",
         undefined="no label is above 0",

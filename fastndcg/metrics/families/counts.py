@@ -19,7 +19,8 @@ RECORDS = (
     Record(
         name="AP",
         title="average precision",
-        kernel="counts.average_precision",
+        place="counts.average_precision",
+        sum="precisions",
         formula="sum over ranks r = 1 … k with a relevant document of P@r, divided by the number of relevant documents",
         undefined="nothing is relevant",
         source="C. Buckley and E. M. Voorhees, Evaluating evaluation measure stability, SIGIR 2000",
@@ -32,7 +33,8 @@ RECORDS = (
     Record(
         name="P",
         title="precision",
-        kernel="counts.precision",
+        place="counts.precision",
+        sum="found",
         formula="relevant documents among the first k, divided by k; without k, by the number retrieved",
         source=VAN_RIJSBERGEN_1979,
         parameters=(REL,),
@@ -42,7 +44,8 @@ RECORDS = (
     Record(
         name="R",
         title="recall",
-        kernel="counts.recall",
+        place="counts.recall",
+        sum="found",
         formula="relevant documents among the first k, divided by the number of relevant documents",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,
@@ -53,7 +56,8 @@ RECORDS = (
     Record(
         name="F",
         title="F-score",
-        kernel="counts.f_score",
+        place="counts.f_score",
+        sum="found",
         formula="(1 + beta²) · P@k · R@k / (beta² · P@k + R@k)",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,
@@ -64,7 +68,7 @@ RECORDS = (
     Record(
         name="Rprec",
         title="R-precision",
-        kernel="counts.r_precision",
+        place="counts.r_precision",
         formula="P at rank min(k, mult · R + 0.9, cut to a whole number), R being the number of relevant documents",
         undefined="nothing is relevant, or that rank is 0",
         source="C. Buckley and E. M. Voorhees, Retrieval system evaluation, in: TREC, MIT Press 2005, chapter 3, "
@@ -76,7 +80,8 @@ RECORDS = (
     Record(
         name="RelP",
         title="relative precision",
-        kernel="counts.relative_precision",
+        place="counts.relative_precision",
+        sum="found",
         formula="relevant documents among the first k, divided by min(k, R); without k, by min(number retrieved, R)",
         undefined="nothing is relevant",
         source=TREC_EVAL,
@@ -87,7 +92,7 @@ RECORDS = (
     Record(
         name="num_ret",
         title="number of documents retrieved",
-        kernel="counts.n_retrieved",
+        place="counts.n_retrieved",
         formula="number of documents ranked; with k at most k",
         range="0 and up",
         source=TREC_EVAL,
@@ -98,7 +103,7 @@ RECORDS = (
     Record(
         name="num_rel",
         title="number of relevant documents",
-        kernel="counts.n_relevant",
+        place="counts.n_relevant",
         formula="number of relevant documents, retrieved or not; with k at most k",
         range="0 and up",
         source=TREC_EVAL,
@@ -110,7 +115,8 @@ RECORDS = (
     Record(
         name="num_rel_ret",
         title="number of relevant documents retrieved",
-        kernel="counts.n_relevant_retrieved",
+        place="counts.n_relevant_retrieved",
+        sum="found",
         formula="number of relevant documents among the first k",
         range="0 to min(k, num_rel)",
         source=TREC_EVAL,
@@ -123,7 +129,7 @@ RECORDS = (
     Record(
         name="SetAP",
         title="precision times recall of the retrieved set",
-        kernel="counts.precision_times_recall",
+        place="counts.precision_times_recall",
         formula="P · R of all documents retrieved: AP if the order within the set is not known",
         undefined="nothing is relevant",
         source=TREC_EVAL,
@@ -134,7 +140,7 @@ RECORDS = (
     Record(
         name="Utility",
         title="set utility",
-        kernel="counts.utility",
+        place="counts.utility",
         formula="a · relevant and retrieved + b · not relevant and retrieved + c · relevant and not retrieved "
         "+ d · the rest of the collection's documents",
         range="any",
@@ -153,7 +159,8 @@ RECORDS = (
     Record(
         name="ClassificationAccuracy",
         title="accuracy of classification",
-        kernel="counts.classification_accuracy",
+        place="counts.classification_accuracy",
+        sum="found",
         formula="relevant documents among the first k and others below them, divided by the number of documents that "
         "are ranked or relevant",
         undefined="there are no documents",
@@ -165,7 +172,8 @@ RECORDS = (
     Record(
         name="FallOut",
         title="fall-out",
-        kernel="counts.fall_out",
+        place="counts.fall_out",
+        sum="found",
         formula="documents among the first k that are not relevant, divided by the number of those that are ranked",
         undefined="everything is relevant",
         source=VAN_RIJSBERGEN_1979,

@@ -26,7 +26,7 @@ RECORDS = (
     Record(
         name="RR",
         title="reciprocal rank",
-        kernel="first_relevant.reciprocal_rank",
+        place="first_relevant.reciprocal_rank",
         formula="1 / rank of the first relevant document, 0 if none is in the first k",
         source="P. B. Kantor and E. M. Voorhees, The TREC-5 confusion track, Information Retrieval 2000",
         doi="10.1023/A:1009902609570",
@@ -40,7 +40,7 @@ RECORDS = (
     Record(
         name="Success",
         title="success, hit rate",
-        kernel="first_relevant.success",
+        place="first_relevant.success",
         formula="1 if a relevant document is among the first k, else 0",
         source="N. Craswell and D. Hawking, Overview of the TREC-2004 web track, TREC 2004, "
         "https://trec.nist.gov/pubs/trec13/t13_proceedings.html",
@@ -54,7 +54,7 @@ RECORDS = (
     Record(
         name="Rank",
         title="rank of the first relevant document",
-        kernel="first_relevant.first_rank",
+        place="first_relevant.first_rank",
         formula="rank of the first relevant document; in a tie group of m documents from rank a + 1 on with n relevant "
         "ones a + (m + 1) / (n + 1)",
         range="1 and up",
@@ -71,7 +71,7 @@ RECORDS = (
     _by_chance(
         name="chance_Rank",
         title="expected rank in random order",
-        kernel="first_relevant.chance_rank",
+        place="first_relevant.chance_rank",
         formula="(n + 1) / (R + 1), the mean of Rank over all orders of n documents with R relevant ones among them",
         range="1 and up",
         undefined="nothing that is ranked is relevant",
@@ -80,14 +80,14 @@ RECORDS = (
     _by_chance(
         name="chance_RR",
         title="expected reciprocal rank in random order",
-        kernel="first_relevant.chance_reciprocal_rank",
+        place="first_relevant.chance_reciprocal_rank",
         formula="the mean of RR over all orders of n documents with R relevant ones among them; for one relevant "
         "document (1 + 1/2 + … + 1/min(k, n)) / n",
     ),
     _by_chance(
         name="chance_Success",
         title="expected success in random order",
-        kernel="first_relevant.chance_success",
+        place="first_relevant.chance_success",
         formula="the share of all orders of n documents in which one of the R relevant ones is among the first k; for "
         "one relevant document min(k, n) / n",
     ),

@@ -23,7 +23,8 @@ RECORDS = (
     Record(
         name="nDCG",
         title="normalised discounted cumulative gain",
-        kernel="gains.ndcg",
+        place="gains.ndcg",
+        sum="DCG",
         formula="DCG@k / IDCG@k",
         undefined="nothing has a gain",
         source=JARVELIN_2002,
@@ -35,7 +36,8 @@ RECORDS = (
     Record(
         name="DCG",
         title="discounted cumulative gain",
-        kernel="gains.dcg",
+        place="gains.dcg",
+        sum="DCG",
         formula="sum over ranks r = 1 … k of gain(label at rank r) · discount(r); discount(r) = 1/log2(r + 1)",
         range="0 to IDCG@k",
         source=JARVELIN_2002,
@@ -47,7 +49,7 @@ RECORDS = (
     Record(
         name="CG",
         title="cumulative gain",
-        kernel="gains.cg",
+        place="gains.cg",
         formula="sum over ranks r = 1 … k of gain(label at rank r)",
         range="0 and up",
         source=JARVELIN_2002,
@@ -58,7 +60,8 @@ RECORDS = (
     Record(
         name="IDCG",
         title="ideal discounted cumulative gain",
-        kernel="gains.idcg",
+        place="gains.idcg",
+        sum="DCG",
         formula="DCG@k of the best possible order of all judged documents",
         range="0 and up",
         source=JARVELIN_2002,
@@ -70,7 +73,8 @@ RECORDS = (
     Record(
         name="RBP",
         title="rank-biased precision",
-        kernel="gains.dcg",
+        place="gains.dcg",
+        sum="DCG",
         formula="(1 − p) · sum over ranks r = 1 … k of gain(label at rank r) · p^(r − 1): DCG with these discounts; a "
         "convention may divide it by the query's highest gain, where that is above 1",
         range="0 to 1 for gains up to 1",
@@ -87,7 +91,7 @@ RECORDS = (
     Record(
         name="nDCG_rel",
         title="nDCG averaged over relevant documents",
-        kernel="gains.ndcg_at_relevant",
+        place="gains.ndcg_at_relevant",
         formula="mean over all documents with a gain of nDCG at the rank of each, of all ranks for those not found",
         undefined="nothing has a gain",
         source=TREC_EVAL,
@@ -98,7 +102,7 @@ RECORDS = (
     Record(
         name="Rndcg",
         title="nDCG averaged over levels of gain",
-        kernel="gains.ndcg_at_levels",
+        place="gains.ndcg_at_levels",
         formula="mean of nDCG at each rank that ends a level of gain in the best order, and of nDCG of all ranks where "
         "more than R + 1 documents are ranked, R the number with a gain",
         undefined="nothing has a gain",
@@ -110,7 +114,7 @@ RECORDS = (
     Record(
         name="G",
         title="normalised gain",
-        kernel="gains.normalised_gain",
+        place="gains.normalised_gain",
         formula="sum over documents ranked of gain / log2(2 + cost − gained), over the sum of all gains; gained: the "
         "gains from rank 1 to the document's; cost: those of the best order, 1 for each rank that gains less; "
         "the mean over the orders of a tie would need how many sets of documents gain each sum, for which no way is "
@@ -125,7 +129,7 @@ RECORDS = (
     Record(
         name="binG",
         title="binary normalised gain",
-        kernel="gains.binary_gain",
+        place="gains.binary_gain",
         formula="sum over relevant documents found of 1 / log2(2 + documents above that are not relevant), over R",
         undefined="nothing is relevant",
         source=TREC_EVAL,
@@ -136,7 +140,7 @@ RECORDS = (
     Record(
         name="Q",
         title="Q-measure",
-        kernel="gains.q_measure",
+        place="gains.q_measure",
         formula="sum over ranks r = 1 … k with a relevant document of (C(r) + beta · G(r)) / (r + beta · G*(r)), where "
         "C counts the relevant documents down to r, G adds up their gains, and G* those of the best order; divided by "
         "the number of relevant documents, or what else AP divides by",

@@ -23,7 +23,8 @@ RECORDS = (
     _of_judgments(
         name="bpref",
         title="binary preference",
-        kernel="judgments.binary_preference",
+        place="judgments.binary_preference",
+        selections=("judged",),
         formula="mean over relevant documents, 0 for those not found, of 1 − min(o, R) / min(O, R); o: judged "
         "documents above that are not relevant, O: all of these, R: the number of relevant documents; 1 where o is 0",
         undefined="nothing is relevant",
@@ -36,7 +37,8 @@ RECORDS = (
     _of_judgments(
         name="infAP",
         title="inferred average precision",
-        kernel="judgments.inferred_average_precision",
+        place="judgments.inferred_average_precision",
+        selections=("judged", "pooled"),
         formula="mean over relevant documents, 0 for those not found, of (1 + pool · (h + ε) / (h + o + 2ε)) / rank; "
         "pool documents above it were pooled, and of those judged h are relevant and o not; ε = 0.00001; labels below "
         "0 are of documents pooled and not judged; in a tie group a draw from the "
@@ -53,7 +55,8 @@ RECORDS = (
     _of_judgments(
         name="num_nonrel_judged_ret",
         title="number of documents retrieved that were judged and are not relevant",
-        kernel="judgments.n_nonrelevant_judged",
+        place="judgments.n_nonrelevant_judged",
+        selections=("unjudged",),
         formula="documents ranked that have a judgment and are not relevant",
         range="0 and up",
         source=TREC_EVAL,
@@ -64,7 +67,8 @@ RECORDS = (
     _of_judgments(
         name="Judged",
         title="share of judged documents",
-        kernel="judgments.share_judged",
+        place="judgments.share_judged",
+        selections=("unjudged",),
         formula="documents among the first k that have a judgment, over min(k, number retrieved)",
         undefined="nothing is retrieved",
         source="C. Buckley, D. Dimmick, I. Soboroff and E. M. Voorhees, Bias and the limits of pooling for large "
@@ -76,7 +80,8 @@ RECORDS = (
     _of_judgments(
         name="Unjudged",
         title="share of documents without a judgment",
-        kernel="judgments.share_unjudged",
+        place="judgments.share_unjudged",
+        selections=("unjudged",),
         formula="documents among the first k that have no judgment, over k; without k, over the number retrieved",
         source=TREC_EVAL,
         aliases=("unjudged_share",),
@@ -86,7 +91,8 @@ RECORDS = (
     _of_judgments(
         name="RBP_resid",
         title="residual of rank-biased precision",
-        kernel="judgments.rbp_residual",
+        place="judgments.rbp_residual",
+        selections=("unjudged",),
         formula="how much RBP could be higher: (1 − p) · sum of p^(r − 1) over ranks r = 1 … k without a judgment, "
         "plus p^n for what stands below the n ranks looked at; a convention may say 0 of a query without documents",
         source="A. Moffat and J. Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008",

@@ -27,7 +27,7 @@ RECORDS = (
     _of_all_ranks(
         name="AUC",
         title="area under the ROC curve",
-        kernel="pairs.auc",
+        place="pairs.auc",
         formula=AUC_FORMULA,
         undefined=ONE_CLASS,
         source=FAWCETT_2006,
@@ -39,7 +39,7 @@ RECORDS = (
     _of_all_ranks(
         name="GAUC",
         title="group AUC",
-        kernel="pairs.auc",
+        place="pairs.auc",
         formula="AUC of each query, whose mean over queries is weighted",
         undefined=ONE_CLASS,
         source="G. Zhou and others, Deep interest network for click-through rate prediction, KDD 2018, section 6.2",
@@ -60,7 +60,7 @@ RECORDS = (
     _of_all_ranks(
         name="pAUC",
         title="partial area under the ROC curve",
-        kernel="pairs.partial_auc",
+        place="pairs.partial_auc",
         formula="area under the ROC curve up to the false positive rate max_fpr, divided by max_fpr; in a tie group "
         "any number of the others stands above a relevant document with the same chance",
         undefined=ONE_CLASS,
@@ -84,7 +84,8 @@ RECORDS = (
     _of_all_ranks(
         name="OPA",
         title="ordered pair accuracy",
-        kernel="pairs.pairwise_accuracy",
+        place="pairs.pairwise_accuracy",
+        counts_judged=True,
         formula="share of the pairs of a ranked document and a judged one with a higher label where the latter is "
         "above; ties ½",
         undefined="all labels are the same",
@@ -96,7 +97,7 @@ RECORDS = (
     _of_all_ranks(
         name="RankingLoss",
         title="label ranking loss",
-        kernel="pairs.ranking_loss",
+        place="pairs.ranking_loss",
         formula="1 − AUC; with ties=worst, pairs that tie count as wrong",
         undefined=ONE_CLASS,
         source=TSOUMAKAS_2010,
@@ -112,7 +113,8 @@ RECORDS = (
     _of_all_ranks(
         name="LRAP",
         title="label ranking average precision",
-        kernel="pairs.label_ranking_precision",
+        place="pairs.label_ranking_precision",
+        sum="precisions",
         formula="mean over the relevant documents of P at their ranks; where scores tie, the mean over all orders, and "
         "not the last rank of the group as in scikit-learn",
         undefined="nothing is relevant",
@@ -128,7 +130,7 @@ RECORDS = (
     _of_all_ranks(
         name="CoverageError",
         title="coverage error",
-        kernel="pairs.coverage_error",
+        place="pairs.coverage_error",
         formula="rank of the last relevant document, those that were not retrieved below all others; in a tie group "
         "of m documents from rank a + 1 on with n relevant ones a + n (m + 1) / (n + 1)",
         range="1 and up",
@@ -146,7 +148,7 @@ RECORDS = (
     _of_all_ranks(
         name="PatR",
         title="precision at a recall",
-        kernel="pairs.precision_at_recall",
+        place="pairs.precision_at_recall",
         formula="P at the first rank where R is `recall` or more, 0 if there is none: a point of the precision–recall "
         "curve; in a tie group the rank is negative hypergeometric",
         undefined="nothing is relevant",
@@ -163,7 +165,7 @@ RECORDS = (
     _of_all_ranks(
         name="IPrec",
         title="interpolated precision at a recall",
-        kernel="pairs.interpolate",
+        place="pairs.interpolate",
         formula="highest P@r at any rank r by which recall · R relevant documents are found, rounded as the convention "
         f"says; 0 if so many are not found; {NO_AVERAGE}",
         undefined="nothing is relevant",
@@ -175,7 +177,7 @@ RECORDS = (
     _of_all_ranks(
         name="IAP",
         title="interpolated average precision, of 11 points",
-        kernel="pairs.average_over_recalls",
+        place="pairs.average_over_recalls",
         formula=f"mean of IPrec over the recalls; {NO_AVERAGE}",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,

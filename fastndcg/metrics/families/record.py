@@ -113,8 +113,9 @@ class Record:
     ----------
     name, title : str
         Canonical name, and its meaning in words.
-    kernel : str
-        File and function of the kernel, such as "gains.ndcg". Its twin has the same place in this package.
+    place : str
+        File and function, such as "gains.ndcg". The function of this place in engine/compute computes the metric, and
+        the one in this package is its twin.
     formula, range, undefined, source, doi : str
         How the metric is computed, its lowest and highest value, for which queries it is NaN, and its publication.
     parameters : tuple of Parameter
@@ -130,7 +131,7 @@ class Record:
     peers : tuple of (str, str)
         Other libraries with their name of the metric. Those of `PROGRAMS` come from conventions.
     variants : tuple of (str, str or int, str)
-        A convention field or parameter, a choice of it, and the kernel for this choice.
+        A convention field or parameter, a choice of it, and the place for this choice.
     ties : tuple of str
         Tie policies under which the metric has an exact value.
     has_cutoff : bool
@@ -141,6 +142,13 @@ class Record:
         Whether the metric is 0 for a query without relevant documents unless the convention makes it undefined.
     discount : str, optional
         The metric's own discount. None: that of its parameter, or the convention's.
+    sum : str
+        What the metric shares with others of the same gain and threshold, such as "DCG". It is computed at once for the
+        cutoffs of all of them.
+    selections : tuple of str
+        The selections of documents that the metric reads: see rankings/rankings.py.
+    counts_judged : bool
+        Whether the metric reads how many documents were judged, relevant or not.
     function : callable, optional
         Function of a custom metric.
     view : {'labels', 'judgments', 'subtopics'}
@@ -157,7 +165,7 @@ class Record:
 
     name: str
     title: str
-    kernel: str
+    place: str
     formula: str
     source: str
     doi: str = ""
@@ -176,6 +184,9 @@ class Record:
     higher_is_better: bool | None = True
     is_zero_without_relevant: bool = False
     discount: str | None = None
+    sum: str = ""
+    selections: tuple[str, ...] = ()
+    counts_judged: bool = False
     function: Callable[..., float] | None = None
     view: str = "labels"
     function_name: str = "evaluate"

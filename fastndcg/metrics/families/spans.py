@@ -38,14 +38,14 @@ RECORDS = (
     _of_spans(
         name="span_recall",
         title="recall of gold text",
-        kernel="spans.span_recall",
+        place="spans.span_recall",
         formula="characters of gold text that the first k chunks cover, over all characters of gold text",
         peers=(("chunking_evaluation", "recall_mean"),),
     ),
     _of_spans(
         name="span_precision",
         title="precision of gold text",
-        kernel="spans.span_precision",
+        place="spans.span_precision",
         formula="characters of gold text that the first k chunks cover, over the characters of these chunks; 0 without "
         "chunks",
         parameters=(OVERLAP,),
@@ -54,7 +54,7 @@ RECORDS = (
     _of_spans(
         name="span_iou",
         title="intersection over union of gold text and chunks",
-        kernel="spans.span_iou",
+        place="spans.span_iou",
         formula="characters of gold text that the first k chunks cover, over the characters of these chunks and of the "
         "gold text that they do not cover",
         parameters=(OVERLAP,),
@@ -64,7 +64,7 @@ RECORDS = (
     _of_spans(
         name="span_ndcg",
         title="nDCG of gold text",
-        kernel="spans.span_ndcg",
+        place="spans.span_ndcg",
         formula="sum over r = 1 … k of gain(r) / log2(r + 1), over that of an ideal ranking; gain(r) is the weight of "
         "the gold characters that the chunk at rank r covers and no chunk above it; the ideal ranking has the gold "
         "spans, the heaviest first, or the query's chunks in greedy order, an approximation of the best one",

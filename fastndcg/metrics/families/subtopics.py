@@ -57,7 +57,7 @@ RECORDS = (
     _by_subtopic(
         name="alpha_nDCG",
         title="novelty-biased nDCG",
-        kernel="subtopics.share_of_best",
+        place="subtopics.share_of_best",
         formula=f"sum over r = 1 … k of gain(r) · discount(r), over that of the best order; {GAIN}; {BEST}",
         range="0 to 1, and more where an order passes the greedy one",
         source=CLARKE_2008,
@@ -69,7 +69,7 @@ RECORDS = (
     _by_subtopic(
         name="alpha_DCG",
         title="novelty-biased DCG",
-        kernel="subtopics.share_of_limit",
+        place="subtopics.share_of_limit",
         formula=f"sum over r = 1 … k of gain(r) · discount(r), over that where each gain is {LIMIT}; {GAIN}; "
         "without k the number retrieved takes its place",
         source=f"{CLARKE_2008}; normalised as in ndeval",
@@ -81,7 +81,7 @@ RECORDS = (
     _by_subtopic(
         name="nERR_IA",
         title="normalised intent-aware expected reciprocal rank",
-        kernel="subtopics.share_of_best",
+        place="subtopics.share_of_best",
         discount="1/r",
         formula=f"sum over r = 1 … k of gain(r) / r, over that of the best order; {GAIN}; {BEST}",
         range="0 to 1, and more where an order passes the greedy one",
@@ -94,7 +94,7 @@ RECORDS = (
     _by_subtopic(
         name="ERR_IA",
         title="intent-aware expected reciprocal rank",
-        kernel="subtopics.share_of_limit",
+        place="subtopics.share_of_limit",
         discount="1/r",
         formula=f"sum over r = 1 … k of gain(r) / r, over that where each gain is {LIMIT}; {GAIN}; "
         "without k the number retrieved takes its place",
@@ -107,7 +107,7 @@ RECORDS = (
     _by_subtopic(
         name="nNRBP",
         title="normalised novelty- and rank-biased precision",
-        kernel="subtopics.share_of_best",
+        place="subtopics.share_of_best",
         formula=f"sum over ranks r of gain(r) · beta^(r − 1), over that of the best order; {GAIN}; {BEST}",
         range="0 to 1, and more where an order passes the greedy one",
         source=CLARKE_2009,
@@ -119,7 +119,7 @@ RECORDS = (
     _by_subtopic(
         name="NRBP",
         title="novelty- and rank-biased precision",
-        kernel="subtopics.share_of_limit",
+        place="subtopics.share_of_limit",
         formula=f"(1 − (1 − alpha) · beta) / Z · sum over ranks r of gain(r) · beta^(r − 1), where Z subtopics have a "
         f"relevant document; {GAIN}",
         source=CLARKE_2009,
@@ -131,7 +131,7 @@ RECORDS = (
     _by_subtopic(
         name="P_IA",
         title="intent-aware precision",
-        kernel="subtopics.precision_ia",
+        place="subtopics.precision_ia",
         formula="mean of P@k over the subtopics that have a relevant document, divided by k; without k, by the number "
         "retrieved; a convention may divide by min(k, number retrieved), as for P",
         source=AGRAWAL_2009,
@@ -143,7 +143,7 @@ RECORDS = (
     _by_subtopic(
         name="AP_IA",
         title="intent-aware average precision",
-        kernel="subtopics.average_precision_ia",
+        place="subtopics.average_precision_ia",
         formula="mean of AP@k over the subtopics that have a relevant document, divided by their number of them",
         source=AGRAWAL_2009,
         doi="10.1145/1498759.1498766",
@@ -154,7 +154,7 @@ RECORDS = (
     _by_subtopic(
         name="S_recall",
         title="subtopic recall",
-        kernel="subtopics.subtopic_recall",
+        place="subtopics.subtopic_recall",
         formula="subtopics that a document of the first k is relevant to, over those that have a relevant document",
         source=ZHAI_2003,
         doi="10.1145/860435.860440",
@@ -165,7 +165,7 @@ RECORDS = (
     _by_subtopic(
         name="all_evidence",
         title="all evidence found",
-        kernel="subtopics.all_evidence",
+        place="subtopics.all_evidence",
         formula="1 if each subtopic with a relevant document has one among the first k, otherwise 0",
         source=YANG_2018,
         doi="10.18653/v1/D18-1259",
@@ -175,7 +175,7 @@ RECORDS = (
     _by_subtopic(
         name="nugget_recall",
         title="nugget recall",
-        kernel="subtopics.nugget_recall",
+        place="subtopics.nugget_recall",
         formula="sum of importance · support over all nuggets, over the sum of importance; support is 1 if one of the "
         "first k documents has a label of rel or more for the nugget, otherwise partial if one has a label above 0",
         undefined="the query has no nuggets",
