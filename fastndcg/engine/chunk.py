@@ -446,8 +446,8 @@ class ChunkLabels:
 
     __slots__ = (
         "_longest", "_scratch", "_sizes", "are_all_ones", "candidates", "convention", "depth", "discounts",
-        "document_offsets", "first", "highest_ndcg", "lowest_label", "memo", "n_queries", "pool_candidates", "stop", "take",
-        "truncates_labels", "truth",
+        "document_offsets", "first", "highest_ndcg", "lowest_label", "memo", "n_queries", "pool_candidates", "stop",
+        "take", "truncates_labels", "truth",
     )  # fmt: skip
 
     def __init__(self, context: EvaluationContext, scratch: Scratch | None, first: int, stop: int) -> None:

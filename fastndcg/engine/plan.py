@@ -265,16 +265,16 @@ def find_undefined_value(metric: Metric, convention: Convention) -> float | None
 
 def find_undefined_policy(metric: Metric, convention: Convention) -> str | int:
     """Return the convention's choice for queries in which a metric is undefined."""
-    is_own = metric.name == "AP" and convention.undefined_ap != "as undefined"
-    return convention.undefined_ap if is_own else convention.undefined
+    policy: str | int = getattr(convention, metric.record.undefined_choice)
+    return convention.undefined if policy == "as undefined" else policy
 
 
 def find_gain(metric: Metric, convention: Convention) -> Value:
     """Return the metric's own gain, or the convention's."""
     own_gain: Value | None = metric.get("gain")
-    if own_gain is None and metric.name == "RBP" and convention.rbp_gain == "binary":
-        return "binary"
-    return convention.gain if own_gain is None else own_gain
+    if own_gain is not None:
+        return own_gain
+    return "binary" if getattr(convention, metric.record.gain_choice) == "binary" else convention.gain
 
 
 def find_rel(metric: Metric, convention: Convention) -> float:

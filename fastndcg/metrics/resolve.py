@@ -8,17 +8,13 @@ from typing import NoReturn
 
 from fastndcg.errors import Choice, InvalidInputError, Option, Words
 from fastndcg.kernels.shared import MAX_RANK
+from fastndcg.metrics.families import CATALOG
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 
 HIGHEST_K_OF_BEST = 1 << 24  # such an ideal sums up k discounts before any document is read
-FRACTIONS = ("P", "R", "Rprec")
-CHANCE = {"Rank": "chance_Rank", "RR": "chance_RR", "Success": "chance_Success"}  # metrics of the value in random order
+MIN_K_N_RELEVANT = "min(k, n_relevant)"  # a choice of denominators
 ADJUSTED = ("adjusted", "over_chance")  # aggregates that need it
-ALL_RANKS = frozenset({"BPM", "INST"})  # their values depend on k below the last document, too
-# their formulas take a document to be ranked once, and have no meaning, or divide by 0, where it counts again
-WITH_DISTINCT_DOCUMENTS = frozenset({"Q", "nERR", "Compat", "G", "bpref", "alpha_nDCG", "nERR_IA", "nNRBP"})
-FULL_IDEALS = frozenset({"alpha_DCG", "ERR_IA"})  # the ideal has k documents that are relevant to all subtopics
 
 
 def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> None:
@@ -34,7 +30,8 @@ def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> N
         _check_aggregate(metric)
         _check_ties(metric, convention)
         _check_k(metric)
-        if metric.name == "P_IA" and convention.precision_denominator == "min(k, n_relevant)":
+        divides_by_precision = metric.record.denominator == "precision_denominator"
+        if metric.record.by_subtopic and divides_by_precision and convention.precision_denominator == MIN_K_N_RELEVANT:
             raise InvalidInputError(
                 f"{metric} must have precision_denominator 'k' or 'min(k, n_retrieved)', not 'min(k, n_relevant)': "
                 "subtopics have different numbers of relevant documents. Take ",
@@ -44,10 +41,10 @@ def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> N
     if convention.ideal != "k best" and convention.ap_denominator != "k":
         return
     for metric in add_default_cutoff(metrics, convention):
-        if metric.k is None and metric.name in ("AP", "Q") and convention.ap_denominator == "k":
+        if metric.k is None and metric.record.denominator == "ap_denominator" and convention.ap_denominator == "k":
             remedy = f"Give it one, such as {metric @ 10}, or take ap_denominator='n_relevant'."
             _refuse(metric, "a cutoff", "ap_denominator='k'", remedy)
-        if metric.name not in ("nDCG", "IDCG") or convention.ideal != "k best":
+        if metric.record.ideal != "by convention" or convention.ideal != "k best":
             continue
         if metric.k is None:
             remedy = f"Give it one, such as {metric @ 10}, or take ideal='judged'."
@@ -57,14 +54,16 @@ def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> N
 
 
 def _check_aggregate(metric: Metric) -> None:
-    if metric.aggregate is not None and metric.aggregate.name == "micro" and metric.name not in FRACTIONS:
+    if metric.aggregate is not None and metric.aggregate.name == "micro" and not metric.record.has_micro_mean:
+        names = [record.name for record in CATALOG.values() if record.has_micro_mean]
         raise InvalidInputError(
-            f"{metric} must be of {', '.join(FRACTIONS)}, whose numerators and denominators add up, not of "
-            f"{metric.name}. Take {metric.bare}."
+            f"{metric} must be of {', '.join(names)}, whose numerators and denominators add up, not of {metric.name}. "
+            f"Take {metric.bare}."
         )
-    if metric.aggregate is not None and metric.aggregate.name in ADJUSTED and metric.name not in CHANCE:
+    if metric.aggregate is not None and metric.aggregate.name in ADJUSTED and not metric.record.chance:
+        names = [record.name for record in CATALOG.values() if record.chance]
         raise InvalidInputError(
-            f"{metric} must be of {', '.join(CHANCE)}, whose value in random order is known, not of {metric.name}. "
+            f"{metric} must be of {', '.join(names)}, whose value in random order is known, not of {metric.name}. "
             f"Take {metric.bare}."
         )
 
@@ -80,9 +79,9 @@ def _check_ties(metric: Metric, convention: Convention) -> None:
 
 
 def _check_k(metric: Metric) -> None:
-    if metric.name in FULL_IDEALS and metric.k is not None and metric.k > HIGHEST_K_OF_BEST:
+    if metric.record.ideal == "k documents" and metric.k is not None and metric.k > HIGHEST_K_OF_BEST:
         raise InvalidInputError(f"`k` of {metric} must be at most {HIGHEST_K_OF_BEST}. Leave it out to count all.")
-    if metric.name in ALL_RANKS and metric.k is not None and metric.k >= MAX_RANK:
+    if metric.record.counts_empty_ranks and metric.k is not None and metric.k >= MAX_RANK:
         raise InvalidInputError(f"`k` of {metric} must be below {MAX_RANK}. Leave it out to count all.")
 
 
@@ -103,7 +102,7 @@ def refuse_ties(metric: Metric) -> NoReturn:
 def refuse_repeats(metrics: tuple[Metric, ...]) -> None:
     """Raise an error for a metric that has no value where a document counts several times."""
     for metric in metrics:
-        if metric.name in WITH_DISTINCT_DOCUMENTS:
+        if not metric.record.takes_repeats:
             raise InvalidInputError(
                 f"documents must stand once in a query for {metric}, whose definition compares them with the judged "
                 "ones. Take ",
@@ -144,8 +143,8 @@ def add_default_cutoff(metrics: tuple[Metric, ...], convention: Convention) -> t
 
 def count_ideal_ranks(metrics: tuple[Metric, ...], convention: Convention) -> int:
     """Return the largest number of ranks of an ideal ranking that does not depend on the data."""
-    full_ideals = FULL_IDEALS | {"nDCG", "IDCG"} if convention.ideal == "k best" else FULL_IDEALS
-    return max((metric.k or 0 for metric in metrics if metric.name in full_ideals), default=0)
+    ideals = ("k documents", "by convention") if convention.ideal == "k best" else ("k documents",)
+    return max((metric.k or 0 for metric in metrics if metric.record.ideal in ideals), default=0)
 
 
 @functools.lru_cache(maxsize=256)
@@ -167,7 +166,7 @@ def find_chance_metric(metric: Metric) -> Metric | None:
     if metric.aggregate is None or metric.aggregate.name not in ADJUSTED:
         return None
     _check_aggregate(metric)
-    return Metric(CHANCE[metric.name], metric.k, **dict(metric.parameters))
+    return Metric(metric.record.chance, metric.k, **dict(metric.parameters))
 
 
 def find_weight_metric(metric: Metric, convention: Convention) -> Metric | None:
@@ -183,21 +182,19 @@ def is_micro(metric: Metric, convention: Convention) -> bool:
     """Return True if the mean of a metric is the quotient of two sums: it weighs values by their denominators."""
     if metric.aggregate is not None:
         return metric.aggregate.name == "micro"
-    return metric.name == "P" and convention.precision_mean == "micro"
+    record = metric.record
+    return (
+        record.has_micro_mean and record.denominator == "precision_denominator" and convention.precision_mean == "micro"
+    )
 
 
 def _find_denominator(fraction: Metric, convention: Convention) -> Metric | None:
-    """Return the metric whose value is the denominator of P, R or Rprec, None if all queries have the same."""
-    rel = fraction.get("rel")
-    if fraction.name == "Rprec":
-        return Metric("num_rel", fraction.k, rel=rel)
-    if fraction.name == "R":
-        return Metric("num_rel", None if convention.recall_denominator == "n_relevant" else fraction.k, rel=rel)
-    if convention.precision_denominator == "min(k, n_relevant)":
-        return Metric("num_rel", fraction.k, rel=rel)
-    if convention.precision_denominator == "k" and fraction.k is not None:
-        return None
-    return Metric("num_ret", fraction.k)
+    """Return the metric whose value is the denominator of a fraction, None if all queries have the same."""
+    own = fraction.record.denominator
+    choice = getattr(convention, own, own)
+    if choice in ("n_relevant", MIN_K_N_RELEVANT):
+        return Metric("num_rel", None if choice == "n_relevant" else fraction.k, rel=fraction.get("rel"))
+    return None if choice == "k" and fraction.k is not None else Metric("num_ret", fraction.k)
 
 
 def list_shares(metrics: tuple[Metric, ...], convention: Convention) -> tuple[Metric, ...]:

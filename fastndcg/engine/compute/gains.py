@@ -72,8 +72,9 @@ def ndcg_at_levels(chunk: Chunk, m: Task, out: Array) -> None:
     discounts = find_discounts(labels, m.discount)
     kernels.ndcg_at_levels(
         hits.queries, hits.above, hits.ties, weighed_gains(chunk, m.gain, discounts.highest), hits.offsets,
-        weighed_ideal_gains(labels, m.gain, discounts.highest), find_ideal(labels, m.gain).offsets, n_gaining(labels, m.gain),
-        labels.sizes, discounts.values, discounts.sums, discounts.rests, labels.highest_ndcg, out,
+        weighed_ideal_gains(labels, m.gain, discounts.highest), find_ideal(labels, m.gain).offsets,
+        n_gaining(labels, m.gain), labels.sizes, discounts.values, discounts.sums, discounts.rests,
+        labels.highest_ndcg, out,
     )  # fmt: skip
 
 
@@ -121,13 +122,17 @@ def dcg_at(chunk: Chunk, gain: Gain, discount: Value | None, cutoffs: Cutoffs) -
     deepest = cutoffs.ks[-1]
     n_cutoffs = len(cutoffs.ks)
     out = chunk.take(labels.n_queries * n_cutoffs)
+    rows = [out] if n_cutoffs == 1 else list(out.reshape(n_cutoffs, -1))
     if chunk.has_average_ties and merges_labels(labels, gain):
         kernels.add_equal_gains(hits.queries, hits.above, hits.ties, gains, values, sums, rests, cutoffs.array, out)
-    elif labels.depth <= deepest or labels.longest <= deepest:
-        kernels.add_all_gains(hits.queries, hits.above, hits.ties, gains, values, sums, rests, cutoffs.array, out)
-    else:
-        kernels.add_gains(hits.above, hits.ties, gains, hits.offsets, values, sums, rests, cutoffs.array, out)
-    return [out] if n_cutoffs == 1 else list(out.reshape(n_cutoffs, -1))
+        return rows
+    if labels.depth <= deepest or labels.longest <= deepest:
+        kernels.add_all_gains(hits.queries, hits.above, hits.ties, gains, values, sums, rests, deepest, rows[-1])
+        n_cutoffs -= 1
+    if n_cutoffs:
+        shallow = cutoffs.array[:n_cutoffs]
+        kernels.add_gains(hits.above, hits.ties, gains, hits.offsets, values, sums, rests, shallow, out)
+    return rows
 
 
 def merges_labels(labels: ChunkLabels, gain: Gain) -> bool:

@@ -162,26 +162,19 @@ def add_gains(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_s
 
 
 @kernel
-def add_all_gains(
-    hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, cutoffs, out
-):  # fmt: skip
+def add_all_gains(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
     """
-    Compute DCG at each cutoff as `add_gains` does, where no hit or only tied ones are below the last cutoff.
+    Compute DCG@k as `add_gains` does, where no hit or only tied ones are below the cutoff.
 
     One loop over all hits takes half of the time of a loop a query, whose end no processor foresees.
     """
     all_discounts = Discounts(discounts, discount_sums, discount_rests)
-    n_queries = out.shape[0] // cutoffs.shape[0]
-    for i in range(out.shape[0]):
-        out[i] = 0.0
+    for q in range(out.shape[0]):
+        out[q] = 0.0
     for h in range(hit_above.shape[0]):
-        query = np.uint32(hit_queries[h])
         above = np.uint32(hit_above[h])
-        size = np.uint32(hit_ties[h])
-        for i in range(cutoffs.shape[0]):
-            k = cutoffs[i]
-            discount = discount_hit(all_discounts, above, size, k) if above < k else 0.0
-            out[np.uint64(i * n_queries + query)] += hit_gains[h] * discount
+        discount = discount_hit(all_discounts, above, np.uint32(hit_ties[h]), k) if above < k else 0.0
+        out[np.uint32(hit_queries[h])] += hit_gains[h] * discount
 
 
 @kernel

@@ -44,6 +44,7 @@ RECORDS = (
         name="nERR",
         title="normalised expected reciprocal rank",
         place="cascades.normalised_reciprocal_rank",
+        takes_repeats=False,
         formula="ERR@k / ERR@k of the best order of all judged documents",
         undefined="nothing has a label above 0",
         source=CHAPELLE_2009 + "; C. L. A. Clarke and others, A comparative analysis of cascade measures, WSDM 2011",
@@ -88,6 +89,7 @@ RECORDS = (
         name="INST",
         title="inverse squares of ranks and of what is still to be gained",
         place="cascades.inst",
+        counts_empty_ranks=True,
         formula="sum over ranks r = 1 … k of gain(label at rank r) · V(r), over the sum of V(r); V(1) = 1 and "
         "V(r + 1) = V(r) · ((r + goal + left − 1) / (r + goal + left))², where left is the goal less the gains down to "
         "rank r; ranks below the last document gain nothing, and without k there is no end of them; "
@@ -108,6 +110,7 @@ RECORDS = (
         name="BPM",
         title="Bejeweled player model, static",
         place="cascades.bejeweled_player",
+        counts_empty_ranks=True,
         formula="gains down to the rank where they reach the goal, or down to rank k if that comes first, over that "
         f"rank; without k, 0 if the goal is not reached; {NO_AVERAGE}",
         range="0 to 1 for gains up to 1",
@@ -123,6 +126,7 @@ RECORDS = (
         name="Compat",
         title="compatibility: the highest rank-biased overlap with an ideal ranking",
         place="cascades.compatibility",
+        takes_repeats=False,
         formula="sum over d = 1 … k of p^(d − 1) · |R:d ∩ I:d| / d, over the same of I with itself; R:d are the first "
         "d documents, I those with a label by falling label, of one label in the order of R; without k all ranks",
         undefined="no label is above 0",

@@ -27,6 +27,7 @@ RECORDS = (
         name="RR",
         title="reciprocal rank",
         place="first_relevant.reciprocal_rank",
+        chance="chance_RR",
         formula="1 / rank of the first relevant document, 0 if none is in the first k",
         source="P. B. Kantor and E. M. Voorhees, The TREC-5 confusion track, Information Retrieval 2000",
         doi="10.1023/A:1009902609570",
@@ -41,6 +42,7 @@ RECORDS = (
         name="Success",
         title="success, hit rate",
         place="first_relevant.success",
+        chance="chance_Success",
         formula="1 if a relevant document is among the first k, else 0",
         source="N. Craswell and D. Hawking, Overview of the TREC-2004 web track, TREC 2004, "
         "https://trec.nist.gov/pubs/trec13/t13_proceedings.html",
@@ -55,6 +57,7 @@ RECORDS = (
         name="Rank",
         title="rank of the first relevant document",
         place="first_relevant.first_rank",
+        chance="chance_Rank",
         formula="rank of the first relevant document; in a tie group of m documents from rank a + 1 on with n relevant "
         "ones a + (m + 1) / (n + 1)",
         range="1 and up",

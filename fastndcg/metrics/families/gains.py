@@ -24,6 +24,7 @@ RECORDS = (
         name="nDCG",
         title="normalised discounted cumulative gain",
         place="gains.ndcg",
+        ideal="by convention",
         sum="DCG",
         formula="DCG@k / IDCG@k",
         undefined="nothing has a gain",
@@ -61,6 +62,7 @@ RECORDS = (
         name="IDCG",
         title="ideal discounted cumulative gain",
         place="gains.idcg",
+        ideal="by convention",
         sum="DCG",
         formula="DCG@k of the best possible order of all judged documents",
         range="0 and up",
@@ -74,6 +76,7 @@ RECORDS = (
         name="RBP",
         title="rank-biased precision",
         place="gains.dcg",
+        gain_choice="rbp_gain",
         sum="DCG",
         formula="(1 − p) · sum over ranks r = 1 … k of gain(label at rank r) · p^(r − 1): DCG with these discounts; a "
         "convention may divide it by the query's highest gain, where that is above 1",
@@ -115,6 +118,7 @@ RECORDS = (
         name="G",
         title="normalised gain",
         place="gains.normalised_gain",
+        takes_repeats=False,
         formula="sum over documents ranked of gain / log2(2 + cost − gained), over the sum of all gains; gained: the "
         "gains from rank 1 to the document's; cost: those of the best order, 1 for each rank that gains less; "
         "the mean over the orders of a tie would need how many sets of documents gain each sum, for which no way is "
@@ -141,6 +145,8 @@ RECORDS = (
         name="Q",
         title="Q-measure",
         place="gains.q_measure",
+        denominator="ap_denominator",
+        takes_repeats=False,
         formula="sum over ranks r = 1 … k with a relevant document of (C(r) + beta · G(r)) / (r + beta · G*(r)), where "
         "C counts the relevant documents down to r, G adds up their gains, and G* those of the best order; divided by "
         "the number of relevant documents, or what else AP divides by",

@@ -24,6 +24,7 @@ RECORDS = (
         name="bpref",
         title="binary preference",
         place="judgments.binary_preference",
+        takes_repeats=False,
         selections=("judged",),
         formula="mean over relevant documents, 0 for those not found, of 1 − min(o, R) / min(O, R); o: judged "
         "documents above that are not relevant, O: all of these, R: the number of relevant documents; 1 where o is 0",

@@ -140,6 +140,20 @@ class Record:
         Whether larger values are better. None: neither larger nor smaller ones are, as those of the truth alone.
     is_zero_without_relevant : bool
         Whether the metric is 0 for a query without relevant documents unless the convention makes it undefined.
+    chance : str
+        The metric of its values in random order.
+    denominator : str
+        What the convention says about what it divides by: a field, or a choice of one.
+    has_micro_mean : bool
+        Whether the mean may be the quotient of two sums, of numerators and of denominators.
+    ideal : str
+        Whether the ideal ranking is "k documents" that the data need not have, or "by convention". Empty: neither.
+    undefined_choice, gain_choice : str
+        The convention's fields for queries in which the metric is undefined, and for its gain.
+    counts_empty_ranks : bool
+        Whether the value depends on k below the last document, too.
+    takes_repeats : bool
+        Whether the formula has a meaning where a document counts several times.
     discount : str, optional
         The metric's own discount. None: that of its parameter, or the convention's.
     sum : str
@@ -183,6 +197,14 @@ class Record:
     has_cutoff: bool = True
     higher_is_better: bool | None = True
     is_zero_without_relevant: bool = False
+    chance: str = ""
+    denominator: str = ""
+    has_micro_mean: bool = False
+    ideal: str = ""
+    undefined_choice: str = "undefined"
+    gain_choice: str = "gain"
+    counts_empty_ranks: bool = False
+    takes_repeats: bool = True
     discount: str | None = None
     sum: str = ""
     selections: tuple[str, ...] = ()

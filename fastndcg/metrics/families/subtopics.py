@@ -58,6 +58,7 @@ RECORDS = (
         name="alpha_nDCG",
         title="novelty-biased nDCG",
         place="subtopics.share_of_best",
+        takes_repeats=False,
         formula=f"sum over r = 1 … k of gain(r) · discount(r), over that of the best order; {GAIN}; {BEST}",
         range="0 to 1, and more where an order passes the greedy one",
         source=CLARKE_2008,
@@ -70,6 +71,7 @@ RECORDS = (
         name="alpha_DCG",
         title="novelty-biased DCG",
         place="subtopics.share_of_limit",
+        ideal="k documents",
         formula=f"sum over r = 1 … k of gain(r) · discount(r), over that where each gain is {LIMIT}; {GAIN}; "
         "without k the number retrieved takes its place",
         source=f"{CLARKE_2008}; normalised as in ndeval",
@@ -82,6 +84,7 @@ RECORDS = (
         name="nERR_IA",
         title="normalised intent-aware expected reciprocal rank",
         place="subtopics.share_of_best",
+        takes_repeats=False,
         discount="1/r",
         formula=f"sum over r = 1 … k of gain(r) / r, over that of the best order; {GAIN}; {BEST}",
         range="0 to 1, and more where an order passes the greedy one",
@@ -95,6 +98,7 @@ RECORDS = (
         name="ERR_IA",
         title="intent-aware expected reciprocal rank",
         place="subtopics.share_of_limit",
+        ideal="k documents",
         discount="1/r",
         formula=f"sum over r = 1 … k of gain(r) / r, over that where each gain is {LIMIT}; {GAIN}; "
         "without k the number retrieved takes its place",
@@ -108,6 +112,7 @@ RECORDS = (
         name="nNRBP",
         title="normalised novelty- and rank-biased precision",
         place="subtopics.share_of_best",
+        takes_repeats=False,
         formula=f"sum over ranks r of gain(r) · beta^(r − 1), over that of the best order; {GAIN}; {BEST}",
         range="0 to 1, and more where an order passes the greedy one",
         source=CLARKE_2009,
@@ -132,6 +137,7 @@ RECORDS = (
         name="P_IA",
         title="intent-aware precision",
         place="subtopics.precision_ia",
+        denominator="precision_denominator",
         formula="mean of P@k over the subtopics that have a relevant document, divided by k; without k, by the number "
         "retrieved; a convention may divide by min(k, number retrieved), as for P",
         source=AGRAWAL_2009,
