@@ -138,7 +138,7 @@ def test_harmonic_and_geometric_mean_ranks():
 @pytest.mark.parametrize("text", ["adjusted(nDCG@10)", "over_chance(AP)"])
 def test_adjusting_other_metrics_is_refused(text):
     with pytest.raises(
-        fn.InvalidInputError, match=r"must be of Rank, RR, Success, whose value in random order is known"
+        fn.InvalidInputError, match=r"must be of RR, Success, Rank, whose value in random order is known"
     ):
         fn.evaluate(LABELS, SCORES, text)
 
