@@ -5,6 +5,8 @@ import os
 import re
 import shlex
 import subprocess
+import sys
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -170,21 +172,113 @@ def test_plan_and_audit(files, capsys):
     assert capsys.readouterr().out.split(",")[:2] == list(fn.plan(n=50, from_=0.2)._asdict())[:2]
 
 
-def test_workflow_of_the_guide(files, tmp_path):
-    lines = (ROOT / "docs/guides/in_ci.md").read_text(encoding="utf-8").splitlines()
-    start = lines.index("      - id: gate") + 2
-    step = "\n".join(line[10:] for line in lines[start : start + 5])
+PAGE = (ROOT / "docs/guides/in_ci.md").read_text(encoding="utf-8")
+ACTION = (ROOT / "action.yml").read_text(encoding="utf-8")
+STUB = f"""#!/bin/sh
+printf '%s\\n' "$@" > words.txt
+if [ -n "$ENDS" ]; then echo "### text"; exit "$ENDS"; fi
+exec "{sys.executable}" -m fastndcg "$@" $MORE
+"""
+CLUSTERS = '--clusters "user groups.txt"'
+FAULT = "import fastndcg.statistics.gate as module\nmodule.gate = lambda *given, **named: 1 / 0\n"
+
+
+@pytest.fixture
+def runner(files, monkeypatch):
+    """Return a function that runs a step as GitHub does, and returns its exit code, its summary and its verdict."""
     cli.main(["evaluate", "qrels.txt", "old.run", "-m", "ndcg@10", "--save-baseline", "base.json"])
-    binary = tmp_path / "fastndcg"
-    binary.write_text(f'#!/bin/sh\nexec "{os.sys.executable}" -m fastndcg "$@"\n')
-    binary.chmod(0o755)
-    environment = os.environ | {
-        "PATH": f"{tmp_path}:{os.environ['PATH']}", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-        "PYTHONPATH": str(Path(fn.__file__).parents[1]),
-    }  # fmt: skip
-    for name, code in (("many", 1), ("two", 0), ("old", 0)):
-        Path("new.run").write_text(Path(f"{name}.run").read_text())
-        assert subprocess.run(["bash", "-c", step], env=environment, check=False).returncode == code
-    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
-    verdicts = [line.split()[-1] for line in summary.splitlines() if line.startswith("###")]
-    assert verdicts == ["fail", "undecided", "pass"]
+    Path("short.run").write_text("".join(Path("old.run").read_text().splitlines(keepends=True)[:-2]))
+    Path("user groups.txt").write_text("".join(f"{query} user{query[1]}\n" for query in QUERIES))
+    Path("fault.py").write_text(FAULT)
+    for name, text in (("fastndcg", STUB), ("gh", "#!/bin/sh\ncat gate.md > comment.md\n")):
+        Path(name).write_text(text)
+        Path(name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{files}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(Path(fn.__file__).parents[1]))
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"):
+        monkeypatch.setenv(name, str(files / name))
+        Path(name).touch()
+
+    def run(step, *flags, **environment):
+        Path("step.sh").write_text(step)
+        done = subprocess.run(["bash", *flags, "step.sh"], env=os.environ | environment, check=False)
+        verdict = Path("GITHUB_OUTPUT").read_text().removeprefix("verdict=").rstrip("\n")
+        return done.returncode, Path("GITHUB_STEP_SUMMARY").read_text().partition("\n")[0], verdict
+
+    return run
+
+
+def read_step(text, start):
+    """Return the shell lines of the first step after a line of a workflow."""
+    lines = text.partition(start)[2].partition("run: |\n")[2].splitlines()
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    return "\n".join(line[indent:] for line in takewhile(lambda line: line.startswith(" " * indent), lines)) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "environment", "code", "summary"),
+    [
+        ("old", {}, 0, "### ✅ pass"), ("many", {}, 1, "### ❌ fail"), ("two", {}, 0, "### ❔ undecided"),
+        ("short", {}, 4, "### ⚠️ not comparable"), ("absent", {}, 2, ""), ("old", {"MORE": "--import fault.py"}, 2, ""),
+        ("old", {"PYTHONHOME": "absent"}, 2, ""),
+    ],
+)  # fmt: skip
+def test_workflow_of_the_guide(runner, new, environment, code, summary):
+    """The page's step, under `bash -e` as GitHub runs it. What has no verdict is no comment."""
+    if new != "absent":
+        Path("new.run").write_text(Path(f"{new}.run").read_text())
+    assert "permissions:\n  contents: read\n  pull-requests: write\n" in PAGE
+    assert runner(read_step(PAGE, "- id: gate"), "-e", **environment) == (code, summary, "")
+    assert runner(read_step(PAGE, "- if: always()"), "-e")[0] == 0
+    assert Path("comment.md").exists() == bool(summary)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "environment", "code", "summary", "verdict"),
+    [
+        ({"arguments": CLUSTERS}, {}, 0, "### ✅ pass", "pass"), ({}, {"ENDS": "1"}, 1, "### text", "fail"),
+        ({}, {"ENDS": "3"}, 0, "### text", "undecided"), ({}, {"ENDS": "4"}, 4, "### text", "not comparable"),
+        ({"undecided": "fail"}, {"ENDS": "3"}, 3, "### text", "undecided"),
+        ({"run": "absent.run"}, {}, 2, "", "error"), ({}, {"PYTHONHOME": "absent"}, 2, "", "error"),
+        ({"arguments": "--margin '2%"}, {}, 2, "", "error"), ({}, {"MORE": "--import fault.py"}, 2, "", "error"),
+        ({}, {"ENDS": "137"}, 137, "### text", "error"),
+    ],
+)  # fmt: skip
+def test_action(runner, inputs, environment, code, summary, verdict):
+    assert run_action(runner, inputs, **environment) == (code, summary, verdict)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", []), (f"-m ndcg@10  {CLUSTERS}", ["-m", "ndcg@10", "--clusters", "user groups.txt"]),
+        ("--margin 'ndcg@10=2%'\n--level 0.9\n", ["--margin", "ndcg@10=2%", "--level", "0.9"]),
+        ("$(touch x) `touch x` $HOME * ; x", ["$(touch", "x)", "`touch", "x`", "$HOME", "*", ";", "x"]),
+    ],
+)  # fmt: skip
+def test_arguments_of_the_action(runner, text, words):
+    """Quotes keep blanks, lines are joined, and nothing is run."""
+    run_action(runner, {"arguments": text}, ENDS="0")
+    given = ["gate", "qrels.txt", "old.run", "--baseline", "base.json", *words, "--format", "markdown"]
+    assert Path("words.txt").read_text().splitlines() == given
+
+
+def run_action(runner, inputs, **environment):
+    """Run the action as GitHub does: the flags of `shell: bash`, and inputs in the variables that it names."""
+    usual = {"qrels": "qrels.txt", "run": "old.run", "baseline": "base.json", "arguments": "", "undecided": "pass"}
+    pairs = re.findall(r"(\w+): \$\{\{ inputs\.(\w+) \}\}", ACTION)
+    given = {name: (usual | inputs)[own] for name, own in pairs}
+    flags = ("--noprofile", "--norc", "-eo", "pipefail")
+    return runner(read_step(ACTION, "- id: gate"), *flags, **given, **environment)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "new", "code", "is_renewed"),
+    [("many", "old", 0, True), ("old", "many", 0, False), ("old", "two", 0, False), ("old", "short", 4, False)],
+)
+def test_baseline_is_renewed_by_a_better_run(runner, baseline, new, code, is_renewed):
+    cli.main(["evaluate", "qrels.txt", f"{baseline}.run", "-m", "ndcg@10", "--save-baseline", "base.json"])
+    Path("new.run").write_text(Path(f"{new}.run").read_text())
+    before = fn.load_result("base.json").mean()
+    assert runner(read_step(PAGE, "- name: renew the baseline"), "-e")[0] == code
+    assert (fn.load_result("base.json").mean() != before) == is_renewed
