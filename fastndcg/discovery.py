@@ -105,7 +105,9 @@ def list_metrics(
         for record in CATALOG.values()
         if family in (None, record.family)
         and function in (None, record.function_name)
-        and _has_words(words, record.name, record.title, record.formula, record.source, *_other_names(record))
+        and _has_words(
+            words, record.name, record.title, record.use, record.formula, record.source, *_other_names(record)
+        )
     ]
     columns = [
         Column("name", lambda row: row.name, left=True),

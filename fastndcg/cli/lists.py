@@ -38,6 +38,7 @@ def describe_metric(record: Record) -> dict[str, Any]:
     return {
         "name": record.name,
         "title": record.title,
+        "use": record.use,
         "formula": record.formula,
         "parameters": [{"name": p.name, "default": p.default, "text": p.text} for p in record.parameters],
         "range": record.range,

@@ -51,7 +51,7 @@ def instructions_have_twins(root: Path) -> Iterator[str]:
 
 
 def catalogue_is_complete(root: Path) -> Iterator[str]:
-    """Check that every record has a function, a twin below it, a definition test, a source and LaTeX."""
+    """Check that every record has a function, a twin below it, a definition test, a source and a use."""
     functions = _read_places(root, "fastndcg/engine/compute")
     kernels = _read_places(root, "fastndcg/kernels/metrics")
     twins = _read_places(root, "fastndcg/metrics/families")
@@ -62,8 +62,9 @@ def catalogue_is_complete(root: Path) -> Iterator[str]:
                 yield f"families: {record['name']} names the function {place}, which is not there"
             if place not in twins:
                 yield f"families: there is no {place}, the twin of {record['name']}"
-        if not record["source"]:
-            yield f"families: {record['name']} must have a source"
+        for field in ("source", "use"):
+            if not record[field]:
+                yield f"families: {record['name']} must have a {field}"
         if not tested & {word.lower() for word in (record["name"], *record["aliases"])}:
             yield f"tests/definitions: {record['name']} has no definition test"
 

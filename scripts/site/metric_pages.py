@@ -99,6 +99,7 @@ def write_symbols(equations: list[str]) -> Iterator[str]:
 def write_metric(record: Record, namespace: dict[str, Any]) -> Iterator[str]:
     """Yield the section of a metric."""
     yield f"(metric-{_anchor(record)})=\n## {_escape(record.name)}\n\n{_sentence(record.title)}\n\n"
+    yield f"{_escape(record.use)}\n\n"
     for equation in FORMULAS[record.name]:
         yield f"```{{math}}\n{equation}\n```\n\n"
     yield f"In words: {_escape(record.formula)}.\n\n"
@@ -242,7 +243,7 @@ def _write_example(record: Record, namespace: dict[str, Any]) -> Iterator[str]:
 
 
 def _write_aggregate(record: AggregateRecord, namespace: dict[str, Any]) -> Iterator[str]:
-    yield f"(aggregate-{record.name})=\n## {record.name}\n\n{_sentence(record.title)}\n\n"
+    yield f"(aggregate-{record.name})=\n## {record.name}\n\n{_sentence(record.title)}\n\n{_escape(record.use)}\n\n"
     for equation in FORMULAS[record.name]:
         yield f"```{{math}}\n{equation}\n```\n\n"
     source, _, doi = record.source.partition(", doi:")

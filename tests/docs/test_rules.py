@@ -32,7 +32,7 @@ def process():
 
 COUNTS = "fastndcg/kernels/metrics/counts.py"
 DCG = "fastndcg/metrics/families/gains.py"
-RECORD = 'name="nDCG",\n        title="normalised discounted cumulative gain",\n        place="gains.ndcg",'
+RECORD = 'name="nDCG",\n        title="normalised discounted cumulative gain",\n        use="The'
 BREAKS = {
     "a kernel that is not there": ("loaded_kernels_exist", "fastndcg/engine/relevant_ranks.py",
         'load_kernels("ranking.candidates").collect(', 'load_kernels("ranking.candidates").lost(',
@@ -48,6 +48,8 @@ BREAKS = {
     "a record without a definition test": ("catalogue_is_complete", DCG, RECORD,
         'name="Lost", title="", place="gains.ndcg", formula="", range="", undefined="", source="x"), Record(' + RECORD,
         "Lost has no definition test"),
+    "a record without a use": ("catalogue_is_complete", DCG, RECORD, RECORD.replace("use", "range"),
+        "nDCG must have a use"),
     "an alias that means another metric": ("metrics_read_back", DCG, 'aliases=("dcg",)', 'aliases=("dcg", "mrr")',
         "'mrr' does not read as DCG"),
     "an optional package at the top of a file": ("import_is_light", "fastndcg/runtime/escapes.py", "\nimport re\n",

@@ -25,6 +25,7 @@ RECORDS = (
     _of_rankings(
         name="tau_b",
         title="Kendall's tau-b",
+        use="How alike two orders are over all pairs, ties considered; for rankings whose ranks all matter alike.",
         place="agreement.tau_b",
         formula="(C − D) / √((n0 − n1) · (n0 − n2)): of n0 pairs of documents in both rankings C are in the same "
         "order, D in the opposite one, n1 and n2 tied in the first and in the second",
@@ -37,6 +38,7 @@ RECORDS = (
     _of_rankings(
         name="spearman",
         title="Spearman's rank correlation",
+        use="How alike the ranks of two orders are; where far exchanges should count more than near ones.",
         place="agreement.spearman",
         formula="the correlation of the ranks of documents in both rankings; tied ones share their mean rank",
         undefined=ALL_TIED,
@@ -48,6 +50,7 @@ RECORDS = (
     _of_rankings(
         name="tau_ap",
         title="AP correlation",
+        use="How alike two orders are at the top, the first taken as the truth; for leaderboards against a gold order.",
         place="agreement.tau_ap",
         formula="2 / (n − 1) · (sum over ranks i = 2 … n of the second ranking of C(i) / (i − 1)) − 1: C(i) documents "
         f"above rank i are above that at rank i in the first ranking, too; {EXPECTED} (tau_AP,a)",
@@ -62,6 +65,7 @@ RECORDS = (
     _of_rankings(
         name="tau_ap_b",
         title="AP correlation of two rankings with ties, neither of which is the truth",
+        use="How alike two orders are at the top when both have ties; for two rankings of which neither is the truth.",
         place="agreement.tau_ap_b",
         formula="the mean over both directions of 2 / m · (sum over the m documents below the first tie group of "
         "C(i) / p(i)) − 1: p(i) are above document i's tie group, C(i) of them above it in the other ranking, too",
@@ -74,6 +78,7 @@ RECORDS = (
     _of_rankings(
         name="RBO",
         title="rank-biased overlap",
+        use="How much two rankings overlap, the top weighing most; for lists of different documents and lengths.",
         place="agreement.rbo",
         formula="(1 − p) · sum over depths d of p^(d − 1) · |first:d ∩ second:d| / d, extrapolated beyond the ends of "
         f"the lists (RBO_EXT) or not (RBO_MIN); {EXPECTED} (RBO^a); with k, of the first k documents of each",

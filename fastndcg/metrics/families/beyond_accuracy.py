@@ -30,6 +30,7 @@ RECORDS = (
     _of_items(
         name="popularity",
         title="average popularity of the recommended items",
+        use="How popular the recommended items are; lower values reach more of the catalogue.",
         place="beyond_accuracy.mean_over_items",
         formula="mean over the first k items of how many users interacted with the item",
         range="0 and up",
@@ -43,6 +44,7 @@ RECORDS = (
     _of_items(
         name="novelty",
         title="novelty, self-information",
+        use="How surprising the recommended items are, in bits; to see whether users get what everybody gets.",
         place="beyond_accuracy.mean_over_items",
         formula="mean over the first k items of −log2 of the share of users who interacted with the item",
         range="0 and up",
@@ -68,6 +70,7 @@ RECORDS = (
     _of_items(
         name="tail",
         title="tail percentage",
+        use="The share of recommendations from the long tail; to see whether rare items have a chance.",
         place="beyond_accuracy.mean_over_items",
         formula="share of the first k items that are in the long tail: all but the most popular ones, which have the "
         "share `head` of all interactions; or the share `items` of all items, the least popular ones",
@@ -89,6 +92,7 @@ RECORDS = (
     _of_items(
         name="ILD",
         title="intra-list diversity",
+        use="How different the items of one list are; to see whether a list is monotonous.",
         place="beyond_accuracy.cosine_diversity",
         variants=(
             ("distance", "jaccard", "beyond_accuracy.jaccard_diversity"),
@@ -119,6 +123,8 @@ RECORDS = (
     _of_items(
         name="serendipity",
         title="serendipity",
+        use="The share of liked recommendations that a list of best-sellers would not have had; for discovery beside "
+        "accuracy.",
         place="beyond_accuracy.serendipity",
         formula="share of the first k items that the user likes and that are not among the k most popular items",
         source=GE_2010,
@@ -135,6 +141,7 @@ RECORDS = (
     _of_items(
         name="coverage",
         title="catalogue coverage",
+        use="The share of the catalogue that anybody is recommended; to see how much of it stays unseen.",
         place="beyond_accuracy.coverage",
         formula="share of the catalogue's items that are among the first k of a user",
         undefined="the catalogue is empty",
@@ -148,6 +155,7 @@ RECORDS = (
     _of_items(
         name="gini",
         title="Gini index of how often items are recommended",
+        use="How unequally recommendations fall on the items; for fairness towards what is offered.",
         place="beyond_accuracy.gini",
         formula="sum over the n items of the catalogue, the least recommended first, of (2i − n − 1) · c(i), over "
         "n · sum of c(i); c(i) users have item i among their first k",
@@ -163,6 +171,8 @@ RECORDS = (
     _of_items(
         name="entropy",
         title="Shannon entropy of recommended items",
+        use="How evenly recommendations spread over the items, in bits; like the Gini index, but moved by many items "
+        "more than by a few.",
         place="beyond_accuracy.entropy",
         formula="−sum over items of s · log2(s); s is the item's share of all recommendations in the first k ranks",
         range="0 to log2 of the number of items",
@@ -178,6 +188,7 @@ RECORDS = (
     _of_items(
         name="personalisation",
         title="personalisation, inter-user diversity",
+        use="How different the lists of two users are; to see whether everybody gets the same.",
         place="beyond_accuracy.personalisation",
         formula="mean over pairs of users of 1 − the number of items that both have among their first k, over the "
         "length of the longer of both lists; users without items are left out",

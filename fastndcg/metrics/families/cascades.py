@@ -31,6 +31,8 @@ RECORDS = (
     Record(
         name="ERR",
         title="expected reciprocal rank",
+        use="How early a user is satisfied who stops at the first good enough document; for graded labels where one "
+        "good answer ends the search.",
         place="cascades.expected_reciprocal_rank",
         formula="sum over ranks r = 1 … k of 1/r · stop(r) · product over the ranks i above of 1 − stop(i), where "
         "stop(r) = (2^label − 1) / 2^max_grade" + TIES,
@@ -43,6 +45,7 @@ RECORDS = (
     Record(
         name="nERR",
         title="normalised expected reciprocal rank",
+        use="ERR over the best that the query allows; where queries without a top grade would pull the mean down.",
         place="cascades.normalised_reciprocal_rank",
         takes_repeats=False,
         formula="ERR@k / ERR@k of the best order of all judged documents",
@@ -55,6 +58,8 @@ RECORDS = (
     Record(
         name="PFound",
         title="chance to find",
+        use="The chance that a user who may lose patience or be satisfied at each rank finds an answer; Yandex's "
+        "measure.",
         place="cascades.pfound",
         formula="sum over ranks r = 1 … k of decay^(r − 1) · stop(r) · product over the ranks i above of 1 − stop(i)"
         + TIES,
@@ -71,6 +76,7 @@ RECORDS = (
     Record(
         name="TBG",
         title="time-biased gain",
+        use="The gain of a user whose time passes with each document read; where lengths of documents are known.",
         place="cascades.time_biased_gain",
         formula="sum over ranks r = 1 … k with a relevant document of 0.64 · 0.77 · 2^(−t / half_life), where t "
         "seconds were read above: 4.4 + (0.018 · words + 7.8) · 0.64 for each relevant document, · 0.39 for each other",
@@ -88,6 +94,8 @@ RECORDS = (
     Record(
         name="INST",
         title="inverse squares of ranks and of what is still to be gained",
+        use="The gain per document of a user who goes on the longer, the more is still to be found; where the number "
+        "of wanted documents differs.",
         place="cascades.inst",
         counts_empty_ranks=True,
         formula="sum over ranks r = 1 … k of gain(label at rank r) · V(r), over the sum of V(r); V(1) = 1 and "
@@ -109,6 +117,8 @@ RECORDS = (
     Record(
         name="BPM",
         title="Bejeweled player model, static",
+        use="The gain per rank until the user has enough or gives up; where both a goal and a limit of patience are "
+        "known.",
         place="cascades.bejeweled_player",
         counts_empty_ranks=True,
         formula="gains down to the rank where they reach the goal, or down to rank k if that comes first, over that "
@@ -125,6 +135,7 @@ RECORDS = (
     Record(
         name="Compat",
         title="compatibility: the highest rank-biased overlap with an ideal ranking",
+        use="How close a ranking comes to an ideal one, at the top most; for preferences and judgments in many grades.",
         place="cascades.compatibility",
         takes_repeats=False,
         formula="sum over d = 1 … k of p^(d − 1) · |R:d ∩ I:d| / d, over the same of I with itself; R:d are the first "

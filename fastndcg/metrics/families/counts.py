@@ -19,6 +19,8 @@ RECORDS = (
     Record(
         name="AP",
         title="average precision",
+        use="How early relevant documents come over the whole ranking, recall included; the classic for binary "
+        "labels and searches that want all of them.",
         place="counts.average_precision",
         denominator="ap_denominator",
         undefined_choice="undefined_ap",
@@ -35,6 +37,7 @@ RECORDS = (
     Record(
         name="P",
         title="precision",
+        use="The share of the first k documents that is relevant; where users see exactly k results.",
         place="counts.precision",
         denominator="precision_denominator",
         has_micro_mean=True,
@@ -48,6 +51,8 @@ RECORDS = (
     Record(
         name="R",
         title="recall",
+        use="The share of the relevant documents among the first k; for a first stage whose candidates others rerank "
+        "or read.",
         place="counts.recall",
         denominator="recall_denominator",
         has_micro_mean=True,
@@ -62,6 +67,8 @@ RECORDS = (
     Record(
         name="F",
         title="F-score",
+        use="Precision and recall in one number, as low as the lower of both suggests; where a set is returned "
+        "rather than a ranking.",
         place="counts.f_score",
         sum="found",
         formula="(1 + beta²) · P@k · R@k / (beta² · P@k + R@k)",
@@ -74,6 +81,8 @@ RECORDS = (
     Record(
         name="Rprec",
         title="R-precision",
+        use="Precision at as many documents as are relevant, where precision equals recall; for queries with very "
+        "different numbers of relevant documents.",
         place="counts.r_precision",
         denominator="min(k, n_relevant)",
         has_micro_mean=True,
@@ -88,6 +97,7 @@ RECORDS = (
     Record(
         name="RelP",
         title="relative precision",
+        use="Precision over the best that is possible at k; where many queries have fewer than k relevant documents.",
         place="counts.relative_precision",
         sum="found",
         formula="relevant documents among the first k, divided by min(k, R); without k, by min(number retrieved, R)",
@@ -100,6 +110,7 @@ RECORDS = (
     Record(
         name="num_ret",
         title="number of documents retrieved",
+        use="How many documents the run has for a query; to check a run before its metrics are believed.",
         place="counts.n_retrieved",
         formula="number of documents ranked; with k at most k",
         range="0 and up",
@@ -111,6 +122,7 @@ RECORDS = (
     Record(
         name="num_rel",
         title="number of relevant documents",
+        use="How many relevant documents a query has; to check judgments, and as a weight of queries.",
         place="counts.n_relevant",
         formula="number of relevant documents, retrieved or not; with k at most k",
         range="0 and up",
@@ -123,6 +135,7 @@ RECORDS = (
     Record(
         name="num_rel_ret",
         title="number of relevant documents retrieved",
+        use="How many relevant documents were found; as a count where shares hide the size.",
         place="counts.n_relevant_retrieved",
         sum="found",
         formula="number of relevant documents among the first k",
@@ -137,6 +150,7 @@ RECORDS = (
     Record(
         name="SetAP",
         title="precision times recall of the retrieved set",
+        use="Precision times recall of all that was retrieved; where the order within the set means nothing.",
         place="counts.precision_times_recall",
         formula="P · R of all documents retrieved: AP if the order within the set is not known",
         undefined="nothing is relevant",
@@ -148,6 +162,7 @@ RECORDS = (
     Record(
         name="Utility",
         title="set utility",
+        use="What a set is worth if each kind of right and wrong decision has a price; for filtering and routing.",
         place="counts.utility",
         formula="a · relevant and retrieved + b · not relevant and retrieved + c · relevant and not retrieved "
         "+ d · the rest of the collection's documents",
@@ -167,6 +182,8 @@ RECORDS = (
     Record(
         name="ClassificationAccuracy",
         title="accuracy of classification",
+        use="The share of documents that a cut at rank k puts on the right side; rarely for rankings, as most "
+        "documents are not relevant.",
         place="counts.classification_accuracy",
         sum="found",
         formula="relevant documents among the first k and others below them, divided by the number of documents that "
@@ -180,6 +197,8 @@ RECORDS = (
     Record(
         name="FallOut",
         title="fall-out",
+        use="The share of the documents without relevance that the first k let through; as the false positive rate "
+        "beside recall.",
         place="counts.fall_out",
         sum="found",
         formula="documents among the first k that are not relevant, divided by the number of those that are ranked",

@@ -26,6 +26,7 @@ RECORDS = (
     Record(
         name="RR",
         title="reciprocal rank",
+        use="How high the first relevant document stands; where one right answer is enough.",
         place="first_relevant.reciprocal_rank",
         chance="chance_RR",
         formula="1 / rank of the first relevant document, 0 if none is in the first k",
@@ -41,6 +42,8 @@ RECORDS = (
     Record(
         name="Success",
         title="success, hit rate",
+        use="Whether the first k have a relevant document; the hit rate of question answering, retrieval for "
+        "language models and recommendation.",
         place="first_relevant.success",
         chance="chance_Success",
         formula="1 if a relevant document is among the first k, else 0",
@@ -56,6 +59,7 @@ RECORDS = (
     Record(
         name="Rank",
         title="rank of the first relevant document",
+        use="At which rank the first relevant document stands; easy to read, but one bad query moves the mean.",
         place="first_relevant.first_rank",
         chance="chance_Rank",
         formula="rank of the first relevant document; in a tie group of m documents from rank a + 1 on with n relevant "
@@ -74,6 +78,7 @@ RECORDS = (
     _by_chance(
         name="chance_Rank",
         title="expected rank in random order",
+        use="The rank that a random order would give the first relevant document; as the zero point of Rank.",
         place="first_relevant.chance_rank",
         formula="(n + 1) / (R + 1), the mean of Rank over all orders of n documents with R relevant ones among them",
         range="1 and up",
@@ -83,6 +88,7 @@ RECORDS = (
     _by_chance(
         name="chance_RR",
         title="expected reciprocal rank in random order",
+        use="The reciprocal rank of a random order; as the zero point of RR where few candidates are ranked.",
         place="first_relevant.chance_reciprocal_rank",
         formula="the mean of RR over all orders of n documents with R relevant ones among them; for one relevant "
         "document (1 + 1/2 + … + 1/min(k, n)) / n",
@@ -90,6 +96,7 @@ RECORDS = (
     _by_chance(
         name="chance_Success",
         title="expected success in random order",
+        use="The success of a random order; as the zero point of the hit rate where few candidates are ranked.",
         place="first_relevant.chance_success",
         formula="the share of all orders of n documents in which one of the R relevant ones is among the first k; for "
         "one relevant document min(k, n) / n",

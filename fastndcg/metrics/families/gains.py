@@ -23,6 +23,8 @@ RECORDS = (
     Record(
         name="nDCG",
         title="normalised discounted cumulative gain",
+        use="The share of the best possible gain that the ranking delivers near its top; the first choice for graded "
+        "labels.",
         place="gains.ndcg",
         ideal="by convention",
         sum="DCG",
@@ -37,6 +39,8 @@ RECORDS = (
     Record(
         name="DCG",
         title="discounted cumulative gain",
+        use="The gain that a user collects who looks at each rank less than at the one above; to compare systems on "
+        "the same queries.",
         place="gains.dcg",
         sum="DCG",
         formula="sum over ranks r = 1 … k of gain(label at rank r) · discount(r); discount(r) = 1/log2(r + 1)",
@@ -50,6 +54,7 @@ RECORDS = (
     Record(
         name="CG",
         title="cumulative gain",
+        use="The gain of the first k documents, whatever their order; where users read all k.",
         place="gains.cg",
         formula="sum over ranks r = 1 … k of gain(label at rank r)",
         range="0 and up",
@@ -61,6 +66,7 @@ RECORDS = (
     Record(
         name="IDCG",
         title="ideal discounted cumulative gain",
+        use="The highest DCG that any ranking of a query can have; to see what nDCG divides by.",
         place="gains.idcg",
         ideal="by convention",
         sum="DCG",
@@ -75,6 +81,8 @@ RECORDS = (
     Record(
         name="RBP",
         title="rank-biased precision",
+        use="The gain per document that a user reads who goes on from each rank with chance p; where users stop at "
+        "different depths, and judgments have holes.",
         place="gains.dcg",
         gain_choice="rbp_gain",
         sum="DCG",
@@ -94,6 +102,7 @@ RECORDS = (
     Record(
         name="nDCG_rel",
         title="nDCG averaged over relevant documents",
+        use="nDCG at the depth of each relevant document, averaged; where no single cutoff fits all queries.",
         place="gains.ndcg_at_relevant",
         formula="mean over all documents with a gain of nDCG at the rank of each, of all ranks for those not found",
         undefined="nothing has a gain",
@@ -105,6 +114,8 @@ RECORDS = (
     Record(
         name="Rndcg",
         title="nDCG averaged over levels of gain",
+        use="nDCG at the depths where each grade should end, averaged; where the grades differ in number from query "
+        "to query.",
         place="gains.ndcg_at_levels",
         formula="mean of nDCG at each rank that ends a level of gain in the best order, and of nDCG of all ranks where "
         "more than R + 1 documents are ranked, R the number with a gain",
@@ -117,6 +128,8 @@ RECORDS = (
     Record(
         name="G",
         title="normalised gain",
+        use="How much gain arrives for the ranks it costs; in trec_eval, as an alternative to nDCG that adapts to "
+        "each query.",
         place="gains.normalised_gain",
         takes_repeats=False,
         formula="sum over documents ranked of gain / log2(2 + cost − gained), over the sum of all gains; gained: the "
@@ -133,6 +146,8 @@ RECORDS = (
     Record(
         name="binG",
         title="binary normalised gain",
+        use="How few documents that are not relevant stand above the relevant ones, softened by a logarithm; binary "
+        "labels.",
         place="gains.binary_gain",
         formula="sum over relevant documents found of 1 / log2(2 + documents above that are not relevant), over R",
         undefined="nothing is relevant",
@@ -144,6 +159,8 @@ RECORDS = (
     Record(
         name="Q",
         title="Q-measure",
+        use="Average precision for graded labels: precision blended with the share of the gain found so far; as at "
+        "NTCIR.",
         place="gains.q_measure",
         denominator="ap_denominator",
         takes_repeats=False,

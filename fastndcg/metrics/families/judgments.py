@@ -23,6 +23,8 @@ RECORDS = (
     _of_judgments(
         name="bpref",
         title="binary preference",
+        use="How few judged documents that are not relevant stand above relevant ones, ignoring the unjudged; where "
+        "judgments are far from complete.",
         place="judgments.binary_preference",
         takes_repeats=False,
         selections=("judged",),
@@ -38,6 +40,8 @@ RECORDS = (
     _of_judgments(
         name="infAP",
         title="inferred average precision",
+        use="An estimate of AP from judgments of a random sample of the pool; where only a share of the pool was "
+        "judged.",
         place="judgments.inferred_average_precision",
         selections=("judged", "pooled"),
         formula="mean over relevant documents, 0 for those not found, of (1 + pool · (h + ε) / (h + o + 2ε)) / rank; "
@@ -56,6 +60,8 @@ RECORDS = (
     _of_judgments(
         name="num_nonrel_judged_ret",
         title="number of documents retrieved that were judged and are not relevant",
+        use="How many retrieved documents were judged not relevant; beside the number of relevant ones, to see what "
+        "is unjudged.",
         place="judgments.n_nonrelevant_judged",
         selections=("unjudged",),
         formula="documents ranked that have a judgment and are not relevant",
@@ -68,6 +74,7 @@ RECORDS = (
     _of_judgments(
         name="Judged",
         title="share of judged documents",
+        use="The share of the first k that has a judgment; to tell whether other metrics can be believed.",
         place="judgments.share_judged",
         selections=("unjudged",),
         formula="documents among the first k that have a judgment, over min(k, number retrieved)",
@@ -81,6 +88,7 @@ RECORDS = (
     _of_judgments(
         name="Unjudged",
         title="share of documents without a judgment",
+        use="The share of the first k without a judgment; as the hole in the judgments that a new system falls into.",
         place="judgments.share_unjudged",
         selections=("unjudged",),
         formula="documents among the first k that have no judgment, over k; without k, over the number retrieved",
@@ -92,6 +100,7 @@ RECORDS = (
     _of_judgments(
         name="RBP_resid",
         title="residual of rank-biased precision",
+        use="How much RBP could rise if everything unjudged were relevant; as the uncertainty beside RBP.",
         place="judgments.rbp_residual",
         selections=("unjudged",),
         formula="how much RBP could be higher: (1 − p) · sum of p^(r − 1) over ranks r = 1 … k without a judgment, "

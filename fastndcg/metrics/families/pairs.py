@@ -27,6 +27,8 @@ RECORDS = (
     _of_all_ranks(
         name="AUC",
         title="area under the ROC curve",
+        use="The chance that a relevant document stands above another one; for classifiers and click models, where "
+        "the top counts no more than the rest.",
         place="pairs.auc",
         formula=AUC_FORMULA,
         undefined=ONE_CLASS,
@@ -39,6 +41,8 @@ RECORDS = (
     _of_all_ranks(
         name="GAUC",
         title="group AUC",
+        use="AUC within each user, averaged by weight; in advertising, where scores of different users are not "
+        "comparable.",
         place="pairs.auc",
         formula="AUC of each query, whose mean over queries is weighted",
         undefined=ONE_CLASS,
@@ -60,6 +64,7 @@ RECORDS = (
     _of_all_ranks(
         name="pAUC",
         title="partial area under the ROC curve",
+        use="AUC at low false positive rates alone; where only the upper part of a ranking is used.",
         place="pairs.partial_auc",
         formula="area under the ROC curve up to the false positive rate max_fpr, divided by max_fpr; in a tie group "
         "any number of the others stands above a relevant document with the same chance",
@@ -84,6 +89,8 @@ RECORDS = (
     _of_all_ranks(
         name="OPA",
         title="ordered pair accuracy",
+        use="The share of pairs with different labels that are in the right order; for pairwise training on graded "
+        "labels.",
         place="pairs.pairwise_accuracy",
         counts_judged=True,
         formula="share of the pairs of a ranked document and a judged one with a higher label where the latter is "
@@ -97,6 +104,7 @@ RECORDS = (
     _of_all_ranks(
         name="RankingLoss",
         title="label ranking loss",
+        use="The share of pairs in the wrong order; in multi-label learning, as a loss.",
         place="pairs.ranking_loss",
         formula="1 − AUC; with ties=worst, pairs that tie count as wrong",
         undefined=ONE_CLASS,
@@ -113,6 +121,7 @@ RECORDS = (
     _of_all_ranks(
         name="LRAP",
         title="label ranking average precision",
+        use="Precision at each relevant label, averaged; in multi-label learning, where it is AP.",
         place="pairs.label_ranking_precision",
         sum="precisions",
         formula="mean over the relevant documents of P at their ranks; where scores tie, the mean over all orders, and "
@@ -130,6 +139,7 @@ RECORDS = (
     _of_all_ranks(
         name="CoverageError",
         title="coverage error",
+        use="How far down one must read to see everything relevant; where nothing may be missed.",
         place="pairs.coverage_error",
         formula="rank of the last relevant document, those that were not retrieved below all others; in a tie group "
         "of m documents from rank a + 1 on with n relevant ones a + n (m + 1) / (n + 1)",
@@ -148,6 +158,7 @@ RECORDS = (
     _of_all_ranks(
         name="PatR",
         title="precision at a recall",
+        use="Precision at the depth where a wanted recall is reached; for searches that must find a given share.",
         place="pairs.precision_at_recall",
         formula="P at the first rank where R is `recall` or more, 0 if there is none: a point of the precision–recall "
         "curve; in a tie group the rank is negative hypergeometric",
@@ -165,6 +176,7 @@ RECORDS = (
     _of_all_ranks(
         name="IPrec",
         title="interpolated precision at a recall",
+        use="The best precision at or beyond a recall; for curves of precision and recall that fall.",
         place="pairs.interpolate",
         formula="highest P@r at any rank r by which recall · R relevant documents are found, rounded as the convention "
         f"says; 0 if so many are not found; {NO_AVERAGE}",
@@ -177,6 +189,8 @@ RECORDS = (
     _of_all_ranks(
         name="IAP",
         title="interpolated average precision, of 11 points",
+        use="The area below the interpolated curve of precision and recall at eleven points; for comparisons with "
+        "results of early TREC.",
         place="pairs.average_over_recalls",
         formula=f"mean of IPrec over the recalls; {NO_AVERAGE}",
         undefined="nothing is relevant",

@@ -113,6 +113,8 @@ class Record:
     ----------
     name, title : str
         Canonical name, and its meaning in words.
+    use : str
+        What the metric tells its reader, and when to take it, in one sentence. Empty for custom metrics.
     place : str
         File and function, such as "gains.ndcg". The function of this place in engine/compute computes the metric, and
         the one in this package is its twin.
@@ -182,6 +184,7 @@ class Record:
     place: str
     formula: str
     source: str
+    use: str = ""
     doi: str = ""
     range: str = "0 to 1"
     undefined: str = "never"
@@ -479,7 +482,8 @@ def list_facts(record: Record) -> list[tuple[str, str]]:
     """Return the facts about a metric with their headings. An empty heading continues the fact before."""
     parameters = describe_parameters(record)
     width = max((len(name) for name, _ in parameters), default=0)
-    facts = [("formula", record.formula)]
+    facts = [("use", record.use)] if record.use else []
+    facts.append(("formula", record.formula))
     facts += [("" if i else "parameters", f"{name:<{width}}  {text}") for i, (name, text) in enumerate(parameters)]
     if not parameters:
         facts.append(("parameters", "none"))

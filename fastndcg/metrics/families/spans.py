@@ -38,6 +38,7 @@ RECORDS = (
     _of_spans(
         name="span_recall",
         title="recall of gold text",
+        use="The share of the gold text that the retrieved chunks hold; to choose a chunker that loses nothing.",
         place="spans.span_recall",
         formula="characters of gold text that the first k chunks cover, over all characters of gold text",
         peers=(("chunking_evaluation", "recall_mean"),),
@@ -45,6 +46,7 @@ RECORDS = (
     _of_spans(
         name="span_precision",
         title="precision of gold text",
+        use="The share of the retrieved text that is gold; to choose a chunker that wastes no context.",
         place="spans.span_precision",
         formula="characters of gold text that the first k chunks cover, over the characters of these chunks; 0 without "
         "chunks",
@@ -54,6 +56,7 @@ RECORDS = (
     _of_spans(
         name="span_iou",
         title="intersection over union of gold text and chunks",
+        use="Recall and precision of text in one number; to compare chunk sizes.",
         place="spans.span_iou",
         formula="characters of gold text that the first k chunks cover, over the characters of these chunks and of the "
         "gold text that they do not cover",
@@ -64,6 +67,7 @@ RECORDS = (
     _of_spans(
         name="span_ndcg",
         title="nDCG of gold text",
+        use="How early the gold text comes in the ranking of chunks; where a language model reads the first ones most.",
         place="spans.span_ndcg",
         formula="sum over r = 1 … k of gain(r) / log2(r + 1), over that of an ideal ranking; gain(r) is the weight of "
         "the gold characters that the chunk at rank r covers and no chunk above it; the ideal ranking has the gold "

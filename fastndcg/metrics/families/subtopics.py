@@ -57,6 +57,7 @@ RECORDS = (
     _by_subtopic(
         name="alpha_nDCG",
         title="novelty-biased nDCG",
+        use="nDCG that rewards new subtopics and not repetitions; for diversity where a query has several meanings.",
         place="subtopics.share_of_best",
         takes_repeats=False,
         formula=f"sum over r = 1 … k of gain(r) · discount(r), over that of the best order; {GAIN}; {BEST}",
@@ -70,6 +71,8 @@ RECORDS = (
     _by_subtopic(
         name="alpha_DCG",
         title="novelty-biased DCG",
+        use="The gain of subtopics that were not covered above, per query's number of subtopics; for diversity "
+        "without an ideal ranking.",
         place="subtopics.share_of_limit",
         ideal="k documents",
         formula=f"sum over r = 1 … k of gain(r) · discount(r), over that where each gain is {LIMIT}; {GAIN}; "
@@ -83,6 +86,8 @@ RECORDS = (
     _by_subtopic(
         name="nERR_IA",
         title="normalised intent-aware expected reciprocal rank",
+        use="ERR over subtopics, relative to a greedy ideal; for diversity where one good answer to each meaning is "
+        "enough.",
         place="subtopics.share_of_best",
         takes_repeats=False,
         discount="1/r",
@@ -97,6 +102,7 @@ RECORDS = (
     _by_subtopic(
         name="ERR_IA",
         title="intent-aware expected reciprocal rank",
+        use="ERR over subtopics; the main measure of TREC's diversity tasks.",
         place="subtopics.share_of_limit",
         ideal="k documents",
         discount="1/r",
@@ -111,6 +117,7 @@ RECORDS = (
     _by_subtopic(
         name="nNRBP",
         title="normalised novelty- and rank-biased precision",
+        use="NRBP relative to a greedy ideal; where queries have different numbers of subtopics.",
         place="subtopics.share_of_best",
         takes_repeats=False,
         formula=f"sum over ranks r of gain(r) · beta^(r − 1), over that of the best order; {GAIN}; {BEST}",
@@ -124,6 +131,7 @@ RECORDS = (
     _by_subtopic(
         name="NRBP",
         title="novelty- and rank-biased precision",
+        use="Rank-biased precision that rewards new subtopics; for diversity with a patient user.",
         place="subtopics.share_of_limit",
         formula=f"(1 − (1 − alpha) · beta) / Z · sum over ranks r of gain(r) · beta^(r − 1), where Z subtopics have a "
         f"relevant document; {GAIN}",
@@ -136,6 +144,7 @@ RECORDS = (
     _by_subtopic(
         name="P_IA",
         title="intent-aware precision",
+        use="Precision averaged over the meanings of a query; where each meaning has its own users.",
         place="subtopics.precision_ia",
         denominator="precision_denominator",
         formula="mean of P@k over the subtopics that have a relevant document, divided by k; without k, by the number "
@@ -149,6 +158,7 @@ RECORDS = (
     _by_subtopic(
         name="AP_IA",
         title="intent-aware average precision",
+        use="Average precision averaged over the meanings of a query; where each meaning wants all of its documents.",
         place="subtopics.average_precision_ia",
         formula="mean of AP@k over the subtopics that have a relevant document, divided by their number of them",
         source=AGRAWAL_2009,
@@ -160,6 +170,7 @@ RECORDS = (
     _by_subtopic(
         name="S_recall",
         title="subtopic recall",
+        use="The share of subtopics that the first k cover; for answers that must mention everything.",
         place="subtopics.subtopic_recall",
         formula="subtopics that a document of the first k is relevant to, over those that have a relevant document",
         source=ZHAI_2003,
@@ -171,6 +182,8 @@ RECORDS = (
     _by_subtopic(
         name="all_evidence",
         title="all evidence found",
+        use="Whether the first k have evidence for every part of the question; for multi-hop questions, where a part "
+        "is not enough.",
         place="subtopics.all_evidence",
         formula="1 if each subtopic with a relevant document has one among the first k, otherwise 0",
         source=YANG_2018,
@@ -181,6 +194,7 @@ RECORDS = (
     _by_subtopic(
         name="nugget_recall",
         title="nugget recall",
+        use="The share of the facts, weighed by importance, that the first k support; for retrieval judged by nuggets.",
         place="subtopics.nugget_recall",
         formula="sum of importance · support over all nuggets, over the sum of importance; support is 1 if one of the "
         "first k documents has a label of rel or more for the nugget, otherwise partial if one has a label above 0",
