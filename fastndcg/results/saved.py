@@ -53,7 +53,10 @@ class Provenance(NamedTuple):
 def read_saved(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the arguments of `Results`, or of another kind, that a file has: see `load_result`."""
     name = show_name(os.fspath(path))
-    fields = _read_fields(path, name)
+    try:
+        fields = _read_fields(path, name)
+    except RecursionError:
+        _refuse(name, "its values are nested too deep")
     metrics = _read_metrics(fields, name)
     rows = fields["per_query"]
     names = [str(metric) for metric in metrics]

@@ -66,7 +66,8 @@ def test_every_damage_is_refused(tmp_path):
     text = path.read_text()
     rows = json.loads(text)
     rows["per_query"].pop()
-    for damaged in (text.replace("0.5", "0.6", 1), json.dumps(rows), text[: len(text) // 2], "", "[]", "{}"):
+    deep = [text.replace("{", '{"deep": ' + "[" * n + "]" * n + ", ", 1) for n in (600, 200_000)]
+    for damaged in (text.replace("0.5", "0.6", 1), json.dumps(rows), text[: len(text) // 2], "", "[]", "{}", *deep):
         path.write_text(damaged)
         with pytest.raises(fn.InvalidInputError, match="must be results as fastndcg writes them"):
             fn.load_result(path)
