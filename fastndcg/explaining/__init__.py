@@ -181,8 +181,8 @@ def _evaluate(
 def _explain_mean(metric: Metric, here: _Side, there: _Side, steps: Iterable[Step]) -> Explanation:
     def find_distance(row: QueryDifference) -> float:
         """Return the size of a difference. A query that one side leaves out is as far as from the mean there."""
-        sides = zip((here, there), row[1:], strict=True)
-        first, second = (side.value if math.isnan(value) else value for side, value in sides)
+        first = here.value if math.isnan(row.here) else row.here
+        second = there.value if math.isnan(row.there) else row.there
         return abs(second - first)
 
     queries = tuple(sorted(_list_differences(here, there), key=find_distance, reverse=True))
