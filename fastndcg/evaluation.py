@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from fastndcg.inputs.dispatch import (
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.interactions import Interactions
 from fastndcg.inputs.join import Joined
-from fastndcg.inputs.messages import Options, note_alternatives, note_confused, refuse_keywords
+from fastndcg.inputs.messages import Options, answer_keywords, note_alternatives, note_confused
 from fastndcg.inputs.models import (
     MatchedModel,
     Model,
@@ -105,6 +105,7 @@ def _parse_cached_request(metrics: Metrics, convention: str | Convention, n_regi
     return _make_request(parse_metrics(metrics), parse_convention(convention))
 
 
+@answer_keywords
 def evaluate(
     truth: Any,
     predictions: Any = None,
@@ -124,7 +125,6 @@ def evaluate(
     convention: ConventionName | str | Convention = "default",
     threads: int | None = None,
     progress: bool | Callable[[int, int], None] = True,
-    **keywords: Never,
 ) -> Results:
     """
     Evaluate ranking metrics for every query.
@@ -206,8 +206,6 @@ def evaluate(
         Whether a bar may appear on a terminal or in a notebook, after some seconds and if tqdm is installed. Or, for
         streams, `Embeddings` and `Scorer`, a function of the numbers of rows or users done and of all, 0 if unknown. It
         is called from any thread.
-    **keywords
-        Must be left out. The error for a keyword that other programs have says what to write here.
 
     Returns
     -------
@@ -237,8 +235,6 @@ def evaluate(
     >>> fn.evaluate({"q1": {"d1", "d2"}}, {"q1": ["d1", "d1", "d2"]}, "recall@2", duplicates="first").mean()
     {'R@2': 0.5}
     """
-    if keywords:
-        refuse_keywords(evaluate, keywords)
     if metrics is None and predictions is not None and isinstance(truth, Rankings):
         raise InvalidInputError(
             "`predictions` must be left out where `truth` is Rankings. Pass metrics by name: metrics=."
@@ -263,7 +259,7 @@ class Evaluator(Picklable):
     ----------
     truth, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
         See `evaluate`.
-    duplicates, ranks, parents, columns, memory, convention, threads, progress, **keywords
+    duplicates, ranks, parents, columns, memory, convention, threads, progress
         See `evaluate`.
 
     Raises
@@ -280,6 +276,7 @@ class Evaluator(Picklable):
 
     __slots__ = ("_cache", "_has_progress", "_options", "_request", "_truth")
 
+    @answer_keywords
     def __init__(
         self,
         truth: Any,
@@ -299,10 +296,7 @@ class Evaluator(Picklable):
         convention: ConventionName | str | Convention = "default",
         threads: int | None = None,
         progress: bool | Callable[[int, int], None] = True,
-        **keywords: Never,
     ) -> None:
-        if keywords:
-            refuse_keywords(Evaluator, keywords)
         options = make_options(
             offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress,
             duplicates=duplicates, ranks=ranks, parents=parents,
@@ -442,7 +436,8 @@ def evaluate_arrays(
             f"`offsets` must be an array of the first document of each query, not {shorten(offsets)}. The cutoff is a "
             f"keyword: k={shorten(offsets)}."
         )
-    options = Options(offsets, groups, query_ids, threads=threads)
+    other = scores if any(cut is not None for cut in cuts) else None
+    options = Options(offsets, groups, query_ids, threads=threads, other=other)
     return evaluate_prepared(prepare_truth(labels, options), scores, request, options).values[:, 0]
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Never, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from fastndcg.errors import InvalidInputError
 from fastndcg.evaluation import Request, join_system, make_options, parse_request, plan_judged, put_weights
 from fastndcg.inputs.dispatch import make_whole, prepare_truth
 from fastndcg.inputs.interactions import RankingPartitions
-from fastndcg.inputs.messages import Options, note_confused, refuse_keywords
+from fastndcg.inputs.messages import Options, answer_keywords, note_confused
 from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.shared import MAX_RANK
@@ -43,6 +43,7 @@ from fastndcg.runtime.progress import without_progress
 from fastndcg.runtime.threads import check_threads
 
 
+@answer_keywords
 def evaluate_pairs(
     truth: Any,
     predictions: Any = None,
@@ -61,7 +62,6 @@ def evaluate_pairs(
     convention: ConventionName | str | Convention = "default",
     threads: int | None = None,
     progress: bool | Callable[[int, int], None] = True,
-    **keywords: Never,
 ) -> Results:
     """
     Evaluate each relevant document of a query on its own, as in link prediction.
@@ -81,7 +81,7 @@ def evaluate_pairs(
         See `evaluate`.
     memory : int or str, optional
         See `evaluate`. Labels with scores are streamed, and then held in memory as a whole.
-    convention, threads, progress, **keywords
+    convention, threads, progress
         See `evaluate`.
 
     Returns
@@ -104,7 +104,6 @@ def evaluate_pairs(
     >>> fn.evaluate_pairs(qrels, run, "rank", competitors="all").to_dict()
     {('q', 'a'): {'Rank': 2.0}, ('q', 'b'): {'Rank': 3.0}}
     """
-    refuse_keywords(evaluate_pairs, keywords)
     request = parse_request(metrics, convention)
     check_pairs(rows, competitors, request.metrics, request.convention)
     options = make_options(

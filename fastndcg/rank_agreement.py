@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from fastndcg.engine.scratch import I4, I8, Scratch
 from fastndcg.inputs.dispatch import read_pairs
 from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.join import PairedRankings
-from fastndcg.inputs.messages import Options, refuse_keywords
+from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
@@ -25,6 +25,7 @@ from fastndcg.results.kinds import Agreement
 from fastndcg.runtime.threads import check_threads, run_all
 
 
+@answer_keywords
 def agreement(
     first: Any,
     second: Any,
@@ -36,7 +37,6 @@ def agreement(
     duplicates: FusedDuplicateChoice | None = None,
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
-    **keywords: Never,
 ) -> Agreement:
     """
     Compare two rankings of the same documents, query by query.
@@ -55,7 +55,7 @@ def agreement(
     duplicates : {'raise', 'first', 'best', 'sum'}, optional
         What to do with a document that a query of a run has again. See `evaluate`. Later documents move up. Of equal
         scores the earlier row is first.
-    columns, threads, **keywords
+    columns, threads
         See `evaluate`.
 
     Returns
@@ -79,7 +79,6 @@ def agreement(
     RBO       0.6850        1          0
     RBO: means over all orders of equal scores, which 0 of 1 queries have
     """
-    refuse_keywords(agreement, keywords)
     parsed = parse_metrics(metrics, "agreement")
     n_threads = check_threads(threads)
     options = Options(

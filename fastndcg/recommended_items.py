@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from fastndcg.engine.plan import describe_kernel, find_depth
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.item_data import ItemData, read_item_data, read_user_ids
-from fastndcg.inputs.messages import refuse_keywords
+from fastndcg.inputs.messages import answer_keywords
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import find_place
@@ -25,6 +25,7 @@ from fastndcg.results.kinds import BeyondAccuracy
 from fastndcg.runtime.threads import check_threads, run_all
 
 
+@answer_keywords
 def beyond_accuracy(
     recommended: Any,
     metrics: Metrics | None = None,
@@ -39,7 +40,6 @@ def beyond_accuracy(
     user_ids: Any = None,
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
-    **keywords: Never,
 ) -> BeyondAccuracy:
     """
     Evaluate recommended items beyond accuracy, such as by novelty, diversity and coverage.
@@ -69,8 +69,6 @@ def beyond_accuracy(
         The ids of the users. By default their numbers from 0, or the users of the frame.
     columns, threads
         See `evaluate`.
-    **keywords
-        Must be left out. The error for a keyword that other programs have says what to write here.
 
     Returns
     -------
@@ -93,8 +91,6 @@ def beyond_accuracy(
     novelty@1        0.6667      3          0
     all: one value for all users together
     """
-    if keywords:
-        refuse_keywords(beyond_accuracy, keywords)
     parsed = parse_metrics(metrics, "beyond_accuracy")
     n_threads = check_threads(threads)
     item_data = read_item_data(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from fastndcg.choices import SpanOverlap
 from fastndcg.engine.chunk import Span, cut_queries, make_discounts
 from fastndcg.engine.plan import describe_kernel, find_depth
 from fastndcg.errors import InvalidInputError, shorten
-from fastndcg.inputs.messages import refuse_keywords
+from fastndcg.inputs.messages import answer_keywords
 from fastndcg.inputs.spans import JoinedSpans, join_spans
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
@@ -25,6 +25,7 @@ SPANS = ("chunk_documents", "chunk_starts", "chunk_ends")
 GOLD = ("gold_documents", "gold_starts", "gold_ends", "gold_weights")
 
 
+@answer_keywords
 def evaluate_spans(
     gold: Any,
     chunks: Any,
@@ -33,7 +34,6 @@ def evaluate_spans(
     overlap: SpanOverlap = "union",
     columns: Mapping[str, str] | None = None,
     threads: int | None = None,
-    **keywords: Never,
 ) -> SpanResults:
     """
     Evaluate how much of the gold text of each query the retrieved chunks cover, by character offsets.
@@ -57,7 +57,7 @@ def evaluate_spans(
         chunking counts them each time.
     columns : dict, optional
         Names of columns that differ from the usual ones, such as ``{"document": "file", "start": "from"}``.
-    threads, **keywords
+    threads
         See `evaluate`.
 
     Returns
@@ -81,7 +81,6 @@ def evaluate_spans(
     span_precision@2  0.3816        2          0
     span_iou@2        0.3816        2          0
     """
-    refuse_keywords(evaluate_spans, keywords)
     if overlap not in ("union", "counted"):
         raise InvalidInputError(f"`overlap` must be 'union' or 'counted', not {shorten(overlap)}.")
     parsed = tuple(apply_overlap(metric, overlap) for metric in parse_metrics(metrics, "evaluate_spans"))

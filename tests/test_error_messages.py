@@ -128,6 +128,18 @@ def test_shorten_of_a_short_value_is_its_repr(value):
 
 
 ARRAYS = ([[1, 0]], [[2.0, 1.0]])
+FOUR = [4.0, 3.0, 2.0, 1.0]
+CHROMA = {"ids": [["a", "b"], ["c"]], "distances": [[0.1, 0.2], [0.3]]}
+COMPARED = {"a": fn.evaluate(*ARRAYS, "ndcg@1,ndcg@2,ndcg@3"), "b": fn.evaluate(*ARRAYS, "ndcg@1,ndcg@2,ndcg@3")}
+
+
+def compare():
+    """Return a comparison with the curve of nDCG."""
+    pytest.importorskip("scipy")
+    pytest.importorskip("matplotlib")
+    return fn.compare(COMPARED)
+
+
 MISTAKES = {
     "a cutoff by place": (lambda: fn.ndcg(*ARRAYS, 10), "The cutoff is a keyword: k=10"),
     "a cutoff by place, arrays": (lambda: fn.reciprocal_rank(*ARRAYS, 5), "cutoff is a keyword: k=5"),
@@ -135,14 +147,73 @@ MISTAKES = {
     "the mean of a Metric": (lambda: RESULT.mean(fn.RR), r"take mean\(\)\['RR'\]"),
     "weights beyond int64": (lambda: RESULT.mean([2**70, 0]), "must fit int64 or float64, but one is 1180591"),
     "weights of lists": (lambda: RESULT.mean([[1], [0, 1]]), r"but NumPy cannot convert \[\[1\], \[0, 1\]\]"),
+    "a nested run": (lambda: fn.evaluate(QRELS, {"default": {"test": RUN}}, "rr"), r"Give run\['default'\]\['test'\]$"),
+    "a nested truth": (lambda: fn.evaluate({"a": {"b": QRELS}}, RUN, "rr"), r"Give qrels\['a'\]\['b'\]$"),
+    "one run in a list": (lambda: fn.evaluate(QRELS, [RUN], "rr"), r"a list of one. Give predictions\[0\]$"),
+    "runs": (lambda: fn.evaluate(QRELS, {"x": RUN, "y": RUN}, "rr"), r"dict of several \('x', 'y'\). .* fn.compare\("),
+    "truths": (lambda: fn.evaluate([QRELS, QRELS], RUN, "rr"), r"list of several \(2 in all\). Give one of them$"),
+    "parts of results": (lambda: fn.evaluate(QRELS, {"q1": {"docs": ["d1"], "scores": [1.0]}}, "rr"),
+        r"'q1' maps to \{'docs': .*\}. Give \{document: number\} for each query, such as dict\(zip\(ids, numbers\)\)$"),
+    "facts of documents": (
+        lambda: fn.evaluate(QRELS, {"q1": {"d1": {"score": 1.0}}}, "rr"), "'q1' maps to .* each query"),
+    "a path in a dict": (lambda: fn.evaluate(QRELS, {"bm25": "a.run"}, "rr"), "For paths of several systems: "),
+    "Chroma's lists": (lambda: fn.evaluate(QRELS, CHROMA, "rr"), r"Chroma, .* dict\(zip\(query_ids, result\['ids'\]"),
+    "Chroma's dict": (lambda: fn.evaluate(QRELS, CHROMA | {"documents": None}, "rr"), "is a result of Chroma"),
+    "means as a baseline": (lambda: fn.gate(QRELS, {"rr": 0.4, "map": 1}, RUN, "map"), "of 'rr', 'map'.* as floors="),
+    "one label less": (lambda: fn.evaluate([1, 0, 1], FOUR, "rr", groups=[2, 2]), "^`labels` .* 4, like `groups` .* 3"),
+    "labels less": (lambda: fn.ndcg([1, 0], FOUR, query_ids=[7, 7, 8, 8]), "^`labels` must have length 4, like `query"),
+    "a label more": (lambda: fn.ndcg([1] * 5, FOUR, [0, 2, 4]), "^`labels` .* 4, like `offsets` .* has 5"),
+    "ids as groups": (lambda: fn.ndcg([1, 0, 1, 0], FOUR, groups=[7, 7, 8, 8]), "of each document as query_ids$"),
+    "texts as groups": (lambda: fn.ndcg([1, 0, 1, 0], FOUR, groups=list("aabb")), "of each document as query_ids$"),
+    "wrong groups": (lambda: fn.ndcg([1, 0, 1, 0], FOUR, groups=[2, 3]), "add up to the number of documents, 4, but"),
+    "an empty truth": (lambda: fn.evaluate({}, RUN, "rr"), "^the qrels must have a query .*, but are empty"),
+    "an empty run": (lambda: fn.evaluate(QRELS, {}, "rr"), "^the run must have a query with a document, but is empty"),
+    "empty labels": (lambda: fn.evaluate([], [], "rr"), "^`labels` must hold documents, but is empty"),
+    "a value that only a convention leaves out": (
+        lambda: fn.evaluate({"q": {"a": 0}}, {"q": {"a": 1}}, "rr", convention="rectools(undefined=raise)"),
+        r"query q has none \(nothing is relevant\)"),
+    "a curve at a cutoff": (lambda: compare().plot("curve", metric="ndcg@2"), "Give metric='nDCG', not 'nDCG@2'"),
+    "a forest of a system": (lambda: compare().plot("forest", system="zzz"), "^`system` is for a histogram"),
+    "another convention": (lambda: fn.conventions["default"].difference("lightgmb"), "Did you mean 'lightgbm'"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_typical_mistakes_are_told_what_to_pass(mistake):
     call, message = MISTAKES[mistake]
-    with pytest.raises(fn.InvalidInputError, match=message):
+    with pytest.raises(fn.FastndcgError, match=message):
         call()
+
+
+def test_a_convention_is_compared_with_a_name():
+    default, other = fn.conventions["default"], fn.conventions["lightgbm"]
+    assert default.difference("lightgbm") == default.difference(other) != {}
+
+
+def test_results_say_what_did_not_happen():
+    """No scores tie, and no query differs."""
+    assert str(fn.evaluate(*ARRAYS, "rr")).endswith("convention default; no ties between different labels")
+    pytest.importorskip("scipy")
+    same, other = (fn.evaluate([[1, 0]] * 3, [[2, 1], [2, 1], last], "rr") for last in ([2, 1], [1, 2]))
+    notes = fn.compare({"a": same, "b": same, "c": other}).remarks
+    assert notes == ("b (RR): no query differs", "c (RR): too few queries differ for a p below 1.0000")
+    interval = other.confidence_interval("rr")
+    assert repr(interval) == f"Interval({interval})"
+
+
+def test_a_missing_value_of_a_file_is_in_a_line(tmp_path):
+    """Comments, blank lines and line breaks in fields count, as in an editor."""
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "qrels.csv"
+    for text, line in (
+        ("query,docid,rating\na,1,3\na,2,0\nb,3,\n", 4),
+        ('# two\n\nquery,docid,rating\n"a\nb",1,3\n\n,2,0\n', 7),
+    ):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(
+            fn.InvalidInputError, match=rf"must have no null, but column '\w+' has one in line {line}\."
+        ):
+            fn.read_qrels(path)
 
 
 @pytest.mark.parametrize("files", [[], ["a.run"]])

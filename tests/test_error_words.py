@@ -1,5 +1,6 @@
 """Remedies of errors in the words of each front end."""
 
+import inspect
 import pickle
 import re
 from math import log2
@@ -10,6 +11,7 @@ import pytest
 import fastndcg as fn
 from fastndcg import cli
 from fastndcg.errors import Choice, Column, Option, Words
+from fastndcg.integrations import spark
 
 QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 1\n"
 RUN = "q1 Q0 a 1 0.9 x\nq1 Q0 b 2 0.8 x\n"
@@ -60,7 +62,14 @@ METRICS = {
     "mpa": "Did you mean 'map'?", "ndgc": "Did you mean 'ndcg'?",
     "ndcg_at_10": "Did you mean 'nDCG@10'?", "precision_at_k": "Did you mean 'P@10'?", "ndcg10": "'nDCG@10'?",
     "ndcg(10)": "Write the cutoff behind @: 'ndcg@10'", "ndcg@10 map": "Write commas: 'ndcg@10,map'",
-    "ndcg@10; map": "Write commas: 'ndcg@10,map'", "hits@3": "'hits' has two meanings", "Accuracy@1": "two meanings",
+    "ndcg@10; map": "Write commas: 'ndcg@10,map'", "P@5;R@5": "Write commas: 'P@5,R@5'",
+    "ndcg@10;map": "Write commas: 'ndcg@10,map'", "ndcg@10|map": "Write commas: 'ndcg@10,map'",
+    "Recall@[1,5]": "Write 'Recall@1,5'", "map,ndcg@(1, 5)": "Write 'ndcg@1,5'",
+    "cosine_ndcg@10": "Did you mean 'ndcg'?", "eval_dot_score_mrr@10": "Did you mean 'mrr'?",
+    "val_ndcg_5": "Did you mean 'nDCG@5'?", "cosine_accuracy@1": "'accuracy' has two meanings",
+    "top_5_accuracy": "Did you mean 'Success@5'?", "top-3-accuracy": "Did you mean 'Success@3'?",
+    "top_k_categorical_accuracy": "Did you mean 'Success@10'?", "top5_recall": "Did you mean 'R@5'?",
+    "hits@3": "'hits' has two meanings", "Accuracy@1": "two meanings",
     "context_recall": "it is recall@k", "Context-Precision": "'default(ap_denominator=n_hits)'",
     "hit rate@3": "Did you mean 'hit_rate@3'?", "context recall@5": "it is recall@k; with evidence",
     "faithfulness": "of an answer that a model has written", "RMSE": "an error of predicted ratings",
@@ -80,7 +89,7 @@ UNKNOWN_CONVENTIONS = {
 KEYWORDS = {
     "k": (10, "The cutoff belongs to a metric: 'ndcg@10'"), "ties": ("worst", "convention='default(ties=worst)'"),
     "group": ([2], "`groups` are the sizes"), "offset": ([0, 2], "Did you mean 'offsets'?"),
-    "y_true": ([1], "the first two arguments"), "sample_weight": ([1], "result.mean(weights=…)"),
+    "y_true": ([1], "the first arguments: "), "sample_weight": ([1], "result.mean(weights=…)"),
     "zzz": ("red", "Leave it out"),
 }  # fmt: skip
 OWN_KEYWORDS = {
@@ -125,6 +134,25 @@ def test_names_that_people_write_are_found_or_explained():
         for name, words in answers.items():
             with pytest.raises(TypeError, match=f"^`{name}` is no argument of {function}. .*{re.escape(words)}"):
                 getattr(fn, function)([[1, 0]], [[2, 1]], *metric, **{name: 60})
+
+
+def test_names_of_other_programs_in_place_of_arguments_are_answered():
+    """Python would say that the first argument is missing, and not where labels, scores and runs go."""
+    names = (
+        "evaluate Evaluator explain compare gate leaderboard fuse tune_fusion agreement evaluate_spans evaluate_pairs"
+    )
+    joining = [getattr(fn, name) for name in names.split()] + [fn.beyond_accuracy, spark.evaluate, spark.compare]
+    others = ({"y_true": [1], "y_score": [1]}, {"labels": [1], "scores": [1]}, {"qrels": {}, "run": {}})
+    for function in joining:
+        for keywords in others:
+            unknown = next(name for name in keywords if name not in inspect.signature(function).parameters)
+            with pytest.raises(fn.InvalidInputError, match=f"^`{unknown}` is no argument of {function.__name__}. "):
+                function(**keywords, metrics="rr")
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'truth'"):
+        fn.evaluate(metrics="rr")
+    call = re.escape("gate(truth, baseline, candidate, metrics, …)")
+    with pytest.raises(TypeError, match=f"^`y_true` is no argument of gate. .* are the first arguments: {call}"):
+        fn.gate(columns={}, y_true=[1], candidate=[1])
 
 
 def test_kaggle_s_map_has_the_convention_that_is_named():

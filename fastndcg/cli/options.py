@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, get_args
 
 from fastndcg import choices
 from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.parsing import split_list
 
 DEFAULT_METRICS = "ndcg@10,map,mrr,p@5,recall@10"
 PAIR_METRICS = "mean_rank,mrr,hits_at@1,hits_at@10"
@@ -220,7 +221,7 @@ OPTIONS = {
     "seed (folds)": _option("--seed", "N", "the seed of the folds (default: 0)", type=int, default=0),
     # decisions
     "fail-under": _option("--fail-under", "METRIC=X", "fail, with exit code 1, if the mean of METRIC is below X, or "
-        "above it where lower values are better; may be repeated", action="append", default=[]),
+        "above it where lower values are better; separated by commas, or repeated", action="append", default=[]),
     "fail-by": _first("--fail-by", choices.FloorBy, "what must reach X: the mean, or the worse end of its one-sided "
         "interval"),
     "save-baseline": _option("--save-baseline", "FILE", "also write the values of all queries, for `fastndcg gate`"),
@@ -326,13 +327,14 @@ def read_names(arguments: argparse.Namespace) -> list[str]:
 
 def read_values(option: str, texts: Sequence[str], rule: str, read: Callable[[str], Any] = float) -> Any:
     """
-    Return the values of texts NAME=VALUE by name, or those of texts without a name as a list.
+    Return the values of texts NAME=VALUE by name, or those of texts without a name as a list. Commas divide a text.
 
     `rule` says what the option must be. `read` returns a value, or raises ValueError.
 
-    >>> read_values("--weights", ["0.3", "0.7"], ""), read_values("--margin", ["ndcg@10=1%", "rr=2"], "", str)
-    ([0.3, 0.7], {'ndcg@10': '1%', 'rr': '2'})
+    >>> read_values("--weights", ["0.3", "0.7"], ""), read_values("--margin", ["ndcg@10=1%,map=3", "rr=2"], "", str)
+    ([0.3, 0.7], {'ndcg@10': '1%', 'map': '3', 'rr': '2'})
     """
+    texts = [part for text in texts for part in split_list(text) or [text]]
     pairs = [text.rpartition("=") for text in texts]
     names = [name.strip() for name, _, _ in pairs]
     if not any(names) or (all(names) and len(set(names)) == len(names)):

@@ -43,6 +43,18 @@ OTHER_WORDS = {  # for what people write in the place of a command
 }
 
 
+OTHER_FLAGS = {  # for options that Python's arguments, other programs or other commands have
+    "-k": "Write the cutoff behind the metric: -m ndcg@10",
+    **dict.fromkeys(("--floor", "--floors"), "A floor is --fail-under METRIC=X"),
+    "--floor-by": "What must reach a floor is --fail-by",
+    "--html": "A report compares runs: fastndcg compare QRELS RUN RUN --html FILE",
+    **dict.fromkeys(("--trec", "--trec-eval"), "trec_eval's lines are evaluate --format trec"),
+    **dict.fromkeys(
+        ("--norm", "--normalization"), "The normalisation belongs to the method: --method 'wsum(norm=min_max)'"
+    ),
+}
+
+
 class Parser(argparse.ArgumentParser):
     """Parser that reports an error in one line, with a suggestion for a misspelt option."""
 
@@ -59,6 +71,8 @@ class Parser(argparse.ArgumentParser):
         flag, equals, _ = word.partition("=")
         if flag.startswith("--") and is_metric(flag[2:]):
             return f". Metrics are named behind -m: -m {flag[2:]}"
+        if flag in OTHER_FLAGS:
+            return f". {OTHER_FLAGS[flag]}"
         if flag.startswith("-"):
             flags = [flag for action in self._actions for flag in action.option_strings]
             return f".{suggest_name(flag, flags)}" if suggest_name(flag, flags) else ""

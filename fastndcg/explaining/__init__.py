@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import zip_longest
-from typing import Any, NamedTuple, Never
+from typing import Any, NamedTuple
 
 from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, printable
@@ -31,7 +31,7 @@ from fastndcg.explaining.contributions import (
 from fastndcg.exports import Exportable, PrintedTable, Rows, dump_json, html_table, text_table
 from fastndcg.inputs.dispatch import TruthInput, make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.duplicates import make_duplicates
-from fastndcg.inputs.messages import Options, refuse_keywords
+from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
@@ -41,6 +41,7 @@ from fastndcg.runtime.escapes import html, show_name
 from fastndcg.runtime.progress import without_progress
 
 
+@answer_keywords
 def explain(
     truth: Any,
     predictions: Any = None,
@@ -59,7 +60,6 @@ def explain(
     columns: Any = None,
     convention: ConventionName | str | Convention = "default",
     against: str | Convention | None = None,
-    **keywords: Never,
 ) -> Explanation:
     """
     Show how a metric's value for one query comes about, or why its mean differs under another convention.
@@ -85,8 +85,6 @@ def explain(
         See `evaluate`.
     against : str or Convention, optional
         Another convention. Both are shown side by side, with the fields that make the values, or the means, differ.
-    **keywords
-        See `evaluate`.
 
     Returns
     -------
@@ -112,7 +110,6 @@ def explain(
     nDCG@2 = DCG@2 / IDCG@2 = 1.2619 / 2.6309 = 0.4796
     documents not shown: 1, with a label other than 0: 1
     """
-    refuse_keywords(explain, keywords)
     metrics = parse_metrics(metric)
     if len(metrics) > 1:
         first = ", ".join(map(str, metrics[:2])) + (", …" if len(metrics) > 2 else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Never
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from fastndcg.fusion.methods import AppliedMethod, FusionMethod, Weights, apply_
 from fastndcg.fusion.training import train_method
 from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.ids import Groups, IdColumn
-from fastndcg.inputs.messages import Options, Source, refuse_keywords
+from fastndcg.inputs.messages import Options, Source, answer_keywords
 from fastndcg.inputs.table import Rows, Run
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions.named_choices import TIES
@@ -31,6 +31,7 @@ NOTHING = "–"
 FUSED = "fused"
 
 
+@answer_keywords
 def fuse(
     runs: Any,
     method: str | FusionMethod = "rrf",
@@ -43,7 +44,6 @@ def fuse(
     duplicates: FusedDuplicateChoice | None = None,
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
-    **keywords: Never,
 ) -> FusedRun:
     """
     Fuse two or more runs to one run.
@@ -72,7 +72,7 @@ def fuse(
     duplicates : {'raise', 'first', 'best', 'sum'}, optional
         What to do with a document that a query of a run has again. See `evaluate`. Later documents move up. Of equal
         scores the earlier row is first.
-    columns, threads, **keywords
+    columns, threads
         See `evaluate`.
 
     Returns
@@ -98,7 +98,6 @@ def fuse(
     >>> fn.fuse({"bm25": bm25, "dense": dense}, "wsum(norm=min_max)", weights={"bm25": 0.3, "dense": 0.7})
     FusedRun of 1 queries, 4 documents by wsum(norm=min_max)
     """
-    refuse_keywords(fuse, keywords)
     convention = parse_fusion_convention(fusion_convention)
     parsed = FusionMethod.parse(method)
     check_absent(absent, parsed)

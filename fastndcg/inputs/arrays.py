@@ -208,7 +208,16 @@ def make_layout(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: An
     if offsets is not None:
         return ArrayLayout(shape, as_offsets(offsets, "offsets", shape[0]), name=name)
     if groups is not None:
-        return ArrayLayout(shape, as_offsets(_convert_groups(groups, shape[0]), "groups", shape[0]), name=name)
+        try:
+            bounds = _convert_groups(groups, shape[0])
+        except InvalidInputError:
+            if not hasattr(groups, "__len__") or len(groups) != shape[0] or shape[0] < 2:
+                raise
+            raise InvalidInputError(
+                "`groups` must be the number of documents of each query, but has a value for each document. Give the "
+                "query of each document as query_ids"
+            ) from None
+        return ArrayLayout(shape, as_offsets(bounds, "groups", shape[0]), name=name)
     return _make_layout_from_ids(query_ids, shape, name)
 
 
@@ -217,6 +226,8 @@ def _refuse_shape(shape: tuple[int, ...], ways: dict[str, Any], name: str) -> No
     if len(shape) not in (1, 2):
         raise InvalidInputError(f"`{name}` must have one dimension, or two (one query a row), but its shape is {shape}")
     arguments = [f"`{name}`" for name, way in ways.items() if way is not None]
+    if shape == (0,) and not arguments:
+        raise InvalidInputError(f"`{name}` must hold documents, but is empty. For no query at all give offsets=[0]")
     if len(shape) == 2:
         arguments.append("two dimensions")
     raise InvalidInputError(

@@ -11,14 +11,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable, Mapping, Set, Sized
 from itertools import chain
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import Ragged
 from fastndcg.inputs.ids import IdColumn
-from fastndcg.inputs.messages import are_columns, row_problem
+from fastndcg.inputs.messages import are_columns, refuse_row
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, read_only
 
@@ -221,7 +221,7 @@ def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool) -> tu
     ids: list[Any] = []
     for query, row in copied_rows.items():
         if not is_id_list(row):
-            raise InvalidTypeError(_describe_mixture(copied_rows, what, query))
+            _refuse_mixture(copied_rows, what, query)
         if are_ranked and isinstance(row, Set):
             raise InvalidTypeError(
                 f"`{what}` must have ids in rank order, but those of query {shorten(query)} are a set, which has no "
@@ -238,16 +238,16 @@ def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool) -> tu
     return IdColumn.of(queries, f"ids of queries in the {what}"), read_only(np.array(ends, "i8")), documents
 
 
-def _describe_mixture(rows: Mapping[Any, Any], what: str, query: Any) -> str:
-    """Return the message about a query that has no ids where the first query has."""
+def _refuse_mixture(rows: Mapping[Any, Any], what: str, query: Any) -> NoReturn:
+    """Raise for a query that has no ids where the first query has."""
     row = rows[query]
     if isinstance(row, Mapping):
         first = next(iter(rows))
-        return (
+        raise InvalidTypeError(
             f"`{what}` must map all queries to dicts, or all to ids without numbers, but {shorten(first)} maps to "
             f"{shorten(rows[first])} and {shorten(query)} to {shorten(row)}. Use one form"
         )
-    return row_problem(what, rows, query)
+    refuse_row(what, rows, query)
 
 
 def _find_kind(value: Any) -> type | None:

@@ -144,7 +144,27 @@ def _read_labels(truth: Any, options: Options) -> ArrayTruth | Interactions:
         if classes is not None:
             return classes
     options.check_no_columns()
-    return ArrayTruth(truth, options.offsets, options.groups, options.query_ids)
+    try:
+        return ArrayTruth(truth, options.offsets, options.groups, options.query_ids)
+    except InvalidInputError:
+        _refuse_missing_labels(truth, options)
+        raise
+
+
+def _refuse_missing_labels(labels: Any, options: Options) -> None:
+    """Raise if the scores have as many documents as their queries, and the labels do not."""
+    counts = {"offsets": lambda offsets: offsets[-1], "groups": sum, "query_ids": len}
+    name = next((name for name in counts if getattr(options, name) is not None), "")
+    try:
+        n_documents = counts[name](getattr(options, name))
+        is_wrong = len(options.other) == n_documents != len(labels) and not hasattr(labels[0], "__len__")
+    except (TypeError, LookupError):  # no arrays
+        return
+    if is_wrong:
+        raise InvalidInputError(
+            f"`labels` must have length {n_documents}, like `{name}` and the scores, but has {len(labels)}. Pass one "
+            "label for each document"
+        ) from None
 
 
 def is_number_list(value: Any) -> bool:

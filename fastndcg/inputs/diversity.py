@@ -285,8 +285,10 @@ def is_nested(rows: Mapping[Any, Any]) -> bool:
         return True
     for row in copied_rows.values():
         if isinstance(row, Mapping) and row:
-            others = set(map(type, snapshot(row, "qrels").values())) - {int, float}
-            return bool(others) and any(issubclass(kind, Mapping) for kind in others)
+            nested = [labels for labels in snapshot(row, "qrels").values() if isinstance(labels, Mapping)]
+            return bool(nested) and not any(
+                isinstance(label, Mapping) for label in snapshot(nested[0], "qrels").values()
+            )
     return False
 
 

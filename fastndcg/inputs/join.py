@@ -347,9 +347,13 @@ def refuse_disjoint(first: IdColumn, second: IdColumn, sides: tuple[str, str] = 
     """Raise for queries of which none is on both sides."""
     examples = []
     for side, queries in zip(sides, (first, second), strict=True):
+        is_plural = side.endswith("s")
+        if not len(queries):
+            problem = f"but {'are' if is_plural else 'is'} empty. Check what was read"
+            raise InvalidInputError(f"the {side} must have a query with a document, {problem}")
         names = [shorten(query) for query in queries.take(np.arange(min(3, len(queries)))).names().tolist()]
-        has = "have" if side.endswith("s") else "has"
-        examples.append(f"the {side} {has} {', '.join((names or ['none']) + ['…'] * (len(queries) > 3))}")
+        has = "have" if is_plural else "has"
+        examples.append(f"the {side} {has} {', '.join(names + ['…'] * (len(queries) > 3))}")
     raise InvalidInputError(
         f"{sides[0]} and {sides[1]} must have a query in common, but {examples[0]}, and {examples[1]}. "
         f"{_suggest_remedy(first, second)}"

@@ -6,11 +6,13 @@ Hints say what to pass in place of unknown forms. Notes are on arguments that lo
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Set, Sized
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -20,19 +22,23 @@ from fastndcg.errors import (
     InvalidTypeError,
     Place,
     Row,
+    Words,
     join_names,
     shorten,
     suggest_name,
 )
 from fastndcg.inputs.arrays import find_list, refuse_cuts
 from fastndcg.inputs.frames import ColumnNames, find_usual_roles, list_column_names, name_columns
-from fastndcg.metrics.metric import Metric
+from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import CHOICES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.foreign_arrays import Picklable
 
+P = ParamSpec("P")
+T = TypeVar("T")
 COMPARE = "Evaluate them one by one, or give them to fn.compare(truth, systems, metrics)"
+CHROMA = {"ids", "distances", "documents", "metadatas", "embeddings", "uris", "data", "included"}  # of its results
 MOST_COLUMNS = 300  # a dict of more items is no dict of columns
 SAMPLE = 1000  # queries that are looked at
 LEAST_ID = 5  # a row of different grades that are all smaller may be one of labels
@@ -55,24 +61,67 @@ _PAIRS = {
 }
 
 
-def row_problem(what: str, rows: Mapping[Any, Any], query: Any) -> str:
-    """Return the message about a query that does not map to {document: number}."""
+def refuse_row(what: str, rows: Mapping[Any, Any], query: Any) -> NoReturn:
+    """Raise for a query that does not map to {document: number}, with what the dict seems to be."""
     row = rows[query]
+    inside = _find_inside(what, rows)
+    remedy: tuple[Any, ...] = ()
+    problem = f"{shorten(query)} maps to {shorten(row)}"
     if are_columns(rows):
-        return f"`{what}` must map queries to dicts, but is a dict of columns. Give a frame: pandas.DataFrame(columns)"
-    if isinstance(row, Mapping) or _is_table(row):
-        one_id = " For one id per query give lists: {query: [id]}" * isinstance(row, str)
-        return (
-            f"`{what}` must be one {what}, {{query: {{document: number}}}}, but is a dict of several "
-            f"({join_names(rows)}). {COMPARE}{'.' * bool(one_id)}{one_id}"
+        problem = "is a dict of columns. Give a frame: pandas.DataFrame(columns)"
+    elif are_means(rows):
+        problem = f"has the means of {join_names(rows)}. As what a gate compares with, save the values of queries ("
+        floors = Words("floors=", "--fail-under METRIC=X")
+        remedy = (Words("Results.save", "--save-baseline"), "), or give means as ", floors)
+    elif inside and len(rows) > 1:
+        problem = f"is a dict of several ({join_names(rows)}). {COMPARE if what == 'run' else 'Give one of them'}"
+    elif inside:
+        problem = f"has such a dict inside. Give {inside}"
+    elif isinstance(row, str | os.PathLike):
+        problem += f". For one id per query give lists: {{query: [id]}}. For paths of several systems: {COMPARE}"
+    elif isinstance(row, Mapping):
+        problem += ". Give {document: number} for each query, such as dict(zip(ids, numbers))"
+    elif isinstance(row, Sized):
+        form, kind = _PAIRS.get(what, _PAIRS["qrels"])
+        problem += f". Give each query's {kind} as {form}"
+    elif hasattr(row, "__iter__"):
+        problem += ". Give a list: list(…)"
+    raise InvalidTypeError(f"`{what}` must map queries to dicts, but {problem}", *remedy)
+
+
+def refuse_chroma(what: str, rows: Mapping[Any, Any]) -> None:
+    """Raise for a result of Chroma, which has a list of lists for each kind of content."""
+    if CHROMA.issuperset(rows) and isinstance(rows.get("ids"), list) and list in map(type, rows["ids"]):
+        raise InvalidTypeError(
+            f"`{what}` must map queries to dicts or to ids, but is a result of Chroma, whose queries have no ids. Give "
+            "dict(zip(query_ids, result['ids'])), which ranks documents as Chroma does"
         )
-    problem = f"`{what}` must map queries to dicts, but {shorten(query)} maps to {shorten(row)}"
-    if hasattr(row, "__iter__") and not isinstance(row, Sized):
-        return f"{problem}. Give a list: list(…)"
-    if isinstance(row, Sized):
-        remedy, kind = _PAIRS.get(what, _PAIRS["qrels"])
-        return f"{problem}. Give each query's {kind} as {remedy}"
-    return problem
+
+
+def are_means(rows: Mapping[Any, Any]) -> bool:
+    """Return True for numbers by metric."""
+    try:
+        return bool(rows) and all(isinstance(rows[name], int | float) and parse_metrics(name) for name in rows)
+    except InvalidInputError:
+        return False
+
+
+def _find_inside(name: str, rows: Any) -> str:
+    """Return the place of the first table in a dict, or in the first dict of a dict, or an empty text for none."""
+    inside = ""
+    while isinstance(rows, Mapping) and rows:
+        key, rows = next(iter(rows.items()))
+        if isinstance(rows, str) or not (_is_table(rows) or _has_queries(rows)):
+            break
+        name = inside = f"{name}[{shorten(key)}]"
+    return inside
+
+
+def _has_queries(value: Any) -> bool:
+    """Return True for a dict of dicts or of lists of ids, if no key is a usual name of a column, but for queries."""
+    rows = [value, *islice(value.values(), MOST_ITEMS)] if isinstance(value, Mapping) else []
+    names = [name for row in rows if isinstance(row, Mapping) for name in row if isinstance(name, str)]
+    return len(rows) > 1 and all(map(_holds_ids, rows)) and {"query"}.issuperset(find_usual_roles(names).values())
 
 
 def refuse_several(values: Any, name: str) -> None:
@@ -86,9 +135,11 @@ def refuse_several(values: Any, name: str) -> None:
             "ids as {query: ids}, one path as a text, and several systems to fn.compare"
         )
     if all(_is_table(item) or _is_nested(item) for item in items[:MOST_ITEMS]):
+        first = next(iter(values)) if isinstance(values, Mapping) else 0
         count = join_names(values) if isinstance(values, Mapping) else f"{len(values)} in all"
-        kind = type(values).__name__
-        raise InvalidTypeError(f"`{name}` must be one input, but is a {kind} of several ({count}). {COMPARE}")
+        problem = f"several ({count}). {'Give one of them' if name == 'truth' else COMPARE}"
+        problem = problem if len(values) > 1 else f"one. Give {name}[{shorten(first)}]"
+        raise InvalidTypeError(f"`{name}` must be one input, but is a {type(values).__name__} of {problem}")
 
 
 def _is_table(value: Any) -> bool:
@@ -261,7 +312,7 @@ class Source(NamedTuple):
 
 
 _CUTOFF = "The cutoff belongs to a metric: 'ndcg@10'"
-_SIDES = "are the first two arguments: {function}("
+_SIDES = "are the first arguments: {call}"
 _KNOWN = "Items that users know are `interactions` in beyond_accuracy, and `exclude` in evaluate"
 _METHOD = "belongs to the method: "
 ANSWERS = {  # for keywords that other programs have, by function: those of "" are for each that lacks an own one
@@ -270,9 +321,11 @@ ANSWERS = {  # for keywords that other programs have, by function: those of "" a
         "group": "`groups` are the sizes of the queries, `query_ids` has an id for each document",
         **dict.fromkeys(("qid", "qids"), "`query_ids` has an id for each document, `groups` the sizes of the queries"),
         **dict.fromkeys(("weights", "sample_weight"), "Weights of queries belong to the mean: result.mean(weights=…)"),
-        **dict.fromkeys(("y_true", "y_score", "y_pred"), f"Labels and scores {_SIDES}labels, scores, …)"),
-        **dict.fromkeys(("qrels", "run"), f"Judgments and runs {_SIDES}qrels, run, …)"),
-        "metric": "Metrics are the third argument, or metrics=",
+        **dict.fromkeys(
+            ("y_true", "y_score", "y_pred", "labels", "scores", "target", "preds"), f"Labels and scores {_SIDES}"
+        ),
+        **dict.fromkeys(("qrels", "run", "runs", "truth", "predictions"), f"Judgments and runs {_SIDES}"),
+        "metric": "Metrics are metrics=",
         "n_jobs": "Threads are counted by threads=",
         "rows": "Link prediction is evaluate_pairs(…, rows=…)",
         "competitors": "Link prediction is evaluate_pairs(…, competitors=…)",
@@ -300,20 +353,36 @@ ANSWERS = {  # for keywords that other programs have, by function: those of "" a
 }
 
 
-def refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) -> None:
-    """Raise an error for keywords that a function does not have, with what to write in the place of the first one."""
-    if not keywords:
-        return
-    name, value = next(iter(keywords.items()))
+def answer_keywords(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a function answer a keyword that it does not have with what to write, whatever else a call lacks."""
+
+    @functools.wraps(function)
+    def call(*arguments: P.args, **keywords: P.kwargs) -> T:
+        try:
+            return function(*arguments, **keywords)
+        except TypeError:
+            _refuse_keywords(function, keywords)
+            raise
+
+    return call
+
+
+def _refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) -> None:
+    """Raise an error for the first keyword that a function does not have, with what to write in its place."""
+    name = function.__qualname__.removesuffix(".__init__")
     parameters = inspect.signature(function).parameters
-    answer = (ANSWERS[""] | ANSWERS.get(function.__name__, {})).get(name)
-    if name in CHOICES and "convention" in parameters:
-        answer = f"It belongs to the convention: convention='default({name}={value})'"
-    elif answer is None:
-        answer = suggest_name(name, parameters).strip() or "Leave it out"
-    raise InvalidTypeError(
-        f"`{name}` is no argument of {function.__name__}. {answer.replace('{function}', function.__name__)}"
-    )
+    answers = ANSWERS[""] | ANSWERS.get(name, {})
+    hands_on = "options" in parameters  # of gate, to Evaluator
+    unknown = next((key for key in keywords if key not in parameters and (key in answers or not hands_on)), None)
+    if unknown is None:
+        return
+    if unknown in CHOICES and "convention" in parameters:
+        answer = f"It belongs to the convention: convention='default({unknown}={keywords[unknown]})'"
+    else:
+        answer = answers.get(unknown) or suggest_name(unknown, parameters).strip() or "Leave it out"
+    sides = [key for key, parameter in parameters.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    call = f"{name}({', '.join(sides).removeprefix('self, ')}, …)"
+    raise InvalidTypeError(f"`{unknown}` is no argument of {name}. {answer.replace('{call}', call)}") from None
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.files import LINE, File
 from fastndcg.inputs.frames import ColumnNames, Frame, find_roles, find_usual_roles
 from fastndcg.inputs.ids import IdColumn
-from fastndcg.inputs.messages import Source
+from fastndcg.inputs.messages import Source, are_means
 from fastndcg.inputs.streams import FileRequest
 from fastndcg.inputs.table import Table
 from fastndcg.inputs.text_lines import describe_remedy
@@ -330,7 +330,7 @@ def _convert(request: FileRequest, parsed: ParsedValues, name: str) -> Any:
     records = None
     if len(values) == 1 and isinstance(first, list) and first and _is_record(first[0]):
         records = Records(first, columns, Source(name, "record"), kind.value_name)
-    elif _is_record(first) and (isinstance(first, list) or is_flat_record(first, columns)):
+    elif _is_record(first) and (isinstance(first, list) or (is_flat_record(first, columns) and not are_means(first))):
         records = Records(values, columns, Source(name, "line", np.asarray(lines)), kind.value_name)
     if records is not None:
         if not (request.is_truth and (records.has_scores or records.find_id_lists() is not None)):

@@ -27,7 +27,7 @@ from fastndcg.inputs.dicts import (
 )
 from fastndcg.inputs.frames import ColumnNames, Frame
 from fastndcg.inputs.ids import SPAN, Groups, IdColumn, group, join_segments, make_comparable, run_on_spans
-from fastndcg.inputs.messages import Options, Source, row_problem
+from fastndcg.inputs.messages import Options, Source, refuse_chroma, refuse_row
 from fastndcg.inputs.writers import (
     DEFAULT_TAG,
     list_csv,
@@ -140,13 +140,14 @@ class Table(ReadOnly, Exportable):
             raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but is a {type(rows).__name__}")
         copied_rows = snapshot(rows, cls.what)
         if set(map(type, copied_rows.values())) - {dict}:
+            refuse_chroma(cls.what, copied_rows)
             if cls.side == "truth":
                 copied_rows = label_id_lists(copied_rows)
             if holds_id_lists(copied_rows, cls.what):
                 return cls.of_id_lists(copied_rows)
             for query, row in copied_rows.items():
                 if not isinstance(row, Mapping):
-                    raise InvalidTypeError(row_problem(cls.what, copied_rows, query))
+                    refuse_row(cls.what, copied_rows, query)
             copied_rows = plain_rows(copied_rows, cls.what)
         filled_rows = copied_rows
         if not all(copied_rows.values()):
@@ -473,7 +474,7 @@ class Table(ReadOnly, Exportable):
                 if is_wrong(value) and (
                     isinstance(value, Mapping) or (is_id_list(value) and not hasattr(value, "shape"))
                 ):
-                    raise InvalidTypeError(row_problem(cls.what, rows, query))
+                    refuse_row(cls.what, rows, query)
                 if is_wrong(value):
                     raise InvalidTypeError(
                         f"`{cls.what}` must give numbers{which}, but {cls.value_name} of document {shorten(document)} "

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, Words, join_names, shorten
+from fastndcg.errors import InvalidInputError, Row, Words, join_names, reworded, shorten
 from fastndcg.inputs.files import Block, Blocks, File
 from fastndcg.inputs.frames import ColumnNames, Frame, find_usual_roles
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, group_runs
@@ -488,9 +488,16 @@ def read_delimited(file: File, request: FileRequest) -> Any:
         raise InvalidInputError(f"{file.name} must hold rows of {show_name(', '.join(plain))}, but has a header only")
     table = table.rename_columns(plain)
     source = _make_source(table, text)
-    if UNKNOWN[0] in plain:
-        table = _tell_numbers(table, source, columns)
-    return request.read(Frame(table, columns, file.name), source)
+
+    def name_line(part: Any) -> Any:
+        if not isinstance(part, Row) or part.unit != "row":
+            return part
+        return " and ".join(text.find_line(row) for row in (part.number, part.other) if row is not None)
+
+    with reworded(name_line):
+        if UNKNOWN[0] in plain:
+            table = _tell_numbers(table, source, columns)
+        return request.read(Frame(table, columns, file.name), source)
 
 
 def _open_text(file: File, dialect: Dialect, kind: type[Table]) -> _Text:

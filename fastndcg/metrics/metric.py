@@ -92,6 +92,10 @@ AGGREGATED_NAMES: dict[str, tuple[AggregateName, str]] = {
 _AGGREGATED = re.compile(r"\s*+(\w++)\s*+\((.*)\)\s*+")
 _TREC_GEOMETRIC = "gm_"
 _WITH_NUMBER = re.compile(r"(.+?)(?:_at_?|_|)(\d+|k)", re.IGNORECASE)
+_TOP = re.compile(r"top_?(\d+|k|n)_(?:\w+_)??(accuracy|acc|[a-z]+(?:_rate)?)(?:_score)?")  # top_k_categorical_accuracy
+_MEASURED = "eval valid val dev test train mean avg average max cosine cos_sim dot_score dot euclidean manhattan"
+_PREFIXED = re.compile(rf"(?:(?:{_MEASURED.replace(' ', '|')})_)+(.+)")  # cosine_ndcg, of logs of a training
+_BRACKETED = re.compile(r"@\s*[\[({]([\d\s,;]+)[\])}]")  # Recall@[1,5]
 EXAMPLES = {
     "evaluate": "ndcg@10",
     "agreement": "tau_b",
@@ -416,7 +420,7 @@ def parse_metric_list(text: str) -> list[Metric]:
     >>> parse_metric_list("ndcg@1,5"), parse_metric_list("P.5,10"), parse_metric_list("gm(map)")
     ([nDCG@1, nDCG@5], [P@5, P@10], [gm(AP)])
     """
-    _refuse_blanks(text)
+    _refuse_divided(text)
     calls = parse_measure(text.strip())
     if calls:
         return [Metric(name, k, **parameters) for name, parameters, k in calls]
@@ -429,11 +433,18 @@ def parse_metric_list(text: str) -> list[Metric]:
     return [first, *(first._with(first.aggregate, k=parse_value(cutoff)) for cutoff in cutoffs)]
 
 
-def _refuse_blanks(text: str) -> None:
-    """Raise an error for the names of several metrics with blanks or semicolons between them, or words about one."""
-    words = re.split(r"[\s;]+", text.strip(" \t\r\n;"))
+def _refuse_divided(text: str) -> None:
+    """Raise an error for metrics that something else than commas divides, for cutoffs in brackets, and for words."""
+    bracketed = _BRACKETED.search(text)
+    if bracketed is not None:
+        cutoffs = ",".join(re.findall(r"\d+", bracketed[1]))
+        own = f"{text[: bracketed.start()].strip()}@{cutoffs}{text[bracketed.end() :].strip()}"
+        raise InvalidInputError(f"{shorten(text)} must have its cutoffs without brackets. Write {shorten(own)}")
+    words = re.split(r"[\s;|/+&]+", text.strip(" \t\r\n;|/+&"))
     if len(words) == 1 or "(" in text:
         return
+    if all(re.split(r"\W", word)[0].lower() in NAMES for word in words):
+        raise InvalidInputError(f"{shorten(text)} names several metrics. Write commas: {shorten(','.join(words))}")
     name, at, cutoff = text.strip().partition("@")
     name = "_".join(name.split())
     reason = explain_name(text) or explain_name(name)
@@ -441,8 +452,6 @@ def _refuse_blanks(text: str) -> None:
         raise UnknownMetricError(reason)
     if name.lower() in NAMES and " " not in cutoff:
         raise UnknownMetricError(f"no metric is called {shorten(text)}. Did you mean {shorten(name + at + cutoff)}?")
-    if all(re.split(r"\W", word)[0].lower() in NAMES for word in words):
-        raise InvalidInputError(f"{shorten(text)} names several metrics. Write commas: '{','.join(words)}'")
 
 
 COMMANDS = {"evaluate": "evaluate", "agreement": "agreement", "evaluate_spans": "spans"}  # of functions
@@ -467,10 +476,14 @@ def _find_record(name: str) -> Record:
     canonical = NAMES.get(name.lower())
     if canonical is None:
         short = name[:80]
-        if explain_name(short):
-            raise UnknownMetricError(explain_name(short))
+        lower = short.lower().replace("-", "_")
+        inner = match[1] if (match := _PREFIXED.fullmatch(lower)) else ""
+        reason = explain_name(short) or explain_name(inner)
+        if reason:
+            raise UnknownMetricError(reason)
         known = {*CATALOG, *NAMES, *AGGREGATED_NAMES, *BY_LOWER_NAME} - {short}  # lines of trec_eval may be no metrics
-        hint = _suggest_cutoff(short) or suggest_name(short, sorted(known))
+        hint = _suggest_cutoff(lower) or _suggest_cutoff(inner) or f" Did you mean {inner!r}?" * (inner in NAMES)
+        hint = hint or suggest_name(short, sorted(known))
         raise UnknownMetricError(
             f"no metric is called {shorten(short)}.{hint} ",
             Words("`fn.list_metrics()`", "`fastndcg metrics`"),
@@ -480,12 +493,13 @@ def _find_record(name: str) -> Record:
 
 
 def _suggest_cutoff(name: str) -> str:
-    """Return a hint for a name that ends with its cutoff, as ndcg10 or ndcg_at_10, or an empty text for others."""
-    match = _WITH_NUMBER.fullmatch(name)
-    canonical = NAMES.get(match[1].lower()) if match else None
-    if match is None or canonical is None or not CATALOG[canonical].has_cutoff:
+    """Return a hint for a name with its cutoff, as ndcg10 or top_10_accuracy, or an empty text for others."""
+    ending, leading = _WITH_NUMBER.fullmatch(name), _TOP.fullmatch(name)
+    word, k = (leading[2], leading[1]) if leading else (ending[1], ending[2]) if ending else ("", "")
+    canonical = "Success" if leading and word.startswith("acc") else NAMES.get(word.lower())
+    if canonical is None or not CATALOG[canonical].has_cutoff:
         return ""
-    return f" Did you mean '{canonical}@{match[2] if match[2].isdigit() else 10}'?"
+    return f" Did you mean '{canonical}@{k if k.isdigit() else 10}'?"
 
 
 def _check_cutoff(record: Record, k: Any) -> int:

@@ -165,21 +165,21 @@ class NamedChoices:
         """
         return {field: getattr(self, field) for field in self.FIELDS}
 
-    def difference(self, other: Self) -> dict[str, Value]:
+    def difference(self, other: Self | str) -> dict[str, Value]:
         """
         Return the fields in which another convention differs.
 
         Parameters
         ----------
-        other : Convention or FusionConvention
-            Another convention of the same kind.
+        other : Convention, FusionConvention or str
+            Another convention of the same kind, or its name.
 
         Returns
         -------
         dict
             Choices of this convention by the names of fields.
         """
-        other_choices = other.choices()
+        other_choices = parse_named(other, type(self), "other", "Leave it out").choices()
         return {field: choice for field, choice in self.choices().items() if choice != other_choices[field]}
 
     def __repr__(self) -> str:

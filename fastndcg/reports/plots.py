@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.errors import InvalidInputError, Words, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.reports.figure import COLOURS, DASHES, FAINT, Figure, Mark, draw, name
@@ -33,6 +33,8 @@ def plot(comparison: Comparison, kind: str, metric: Any, system: str | None, axe
     """Draw one kind of plot: see `Comparison.plot`."""
     if kind not in KINDS:
         raise InvalidInputError(f"`kind` must be one of {', '.join(map(repr, KINDS))}, got {shorten(kind)}")
+    if system is not None and kind != "histogram":
+        raise InvalidInputError(Words("`system`", "--system"), f" is for a histogram. A {kind} has all: leave it out.")
     place = 0 if metric is None or kind == "curve" else comparison._find_metric(metric)
     if kind == "forest":
         return draw(make_forest(comparison, comparison.metrics[place]), axes)
@@ -111,6 +113,11 @@ def _find_curve(comparison: Comparison, metric: Any) -> str:
             "this comparison has no curves. Pass curves='ndcg' to compare, or a metric at 3 cutoffs or more."
         )
     curve = curves[0] if metric is None else str(Metric.parse(str(metric)))
+    family = curve.rpartition("@")[0]
+    if family in curves:
+        raise InvalidInputError(
+            f"a curve shows a metric at each cutoff. Give metric={shorten(family)}, not {shorten(curve)}."
+        )
     if curve not in curves:
         raise InvalidInputError(f"this comparison has no curve of {curve}. It has {show_name(', '.join(curves))}.")
     return curve

@@ -83,8 +83,10 @@ class MeanTable(Picklable, Printable):
         return [("metric", "mean" if are_means else "overall", self._rows, "undefined"), *body]
 
     def _footer(self) -> list[str]:
-        policy = f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} {self._rows} between different labels"
-        lines = [f"convention {self.convention}; {policy}"]
+        tied = (
+            f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} {self._rows}" if self.n_tied else "no ties"
+        )
+        lines = [f"convention {self.convention}; {tied} between different labels"]
         if self.n_missing_in_run:
             lines.append(
                 f"judged queries missing in the run: {self.n_missing_in_run} ({self.convention.missing_in_run})"
@@ -187,7 +189,7 @@ class Results(MeanTable):
     metric     mean  queries  undefined
     nDCG@10  0.6309        2          0
     RR       0.5000        2          0
-    convention default; ties average, in 0 of 2 queries between different labels
+    convention default; no ties between different labels
     """
 
     _index: ClassVar[str | None] = "query"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Never
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from fastndcg.evaluation import Evaluator, check_model
 from fastndcg.inputs.dispatch import KnownPredictions, make_selection
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.formats import is_path_list, name_runs
-from fastndcg.inputs.messages import Options, refuse_keywords
+from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.models import Model
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
@@ -43,6 +43,7 @@ from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import check_test_fits_design, check_test_fits_values
 
 
+@answer_keywords
 def compare(
     truth: Any,
     systems: Any = None,
@@ -79,7 +80,6 @@ def compare(
     mixed_conventions: bool = False,
     threads: int | None = None,
     progress: bool = True,
-    **keywords: Never,
 ) -> Comparison:
     """
     Compare systems with a baseline: means, differences, confidence intervals and significance tests.
@@ -160,8 +160,6 @@ def compare(
     progress : bool
         Whether a bar may appear on a terminal or in a notebook, after some seconds and if tqdm is installed.
         The environment variable FASTNDCG_PROGRESS=0 switches all bars off.
-    **keywords
-        Must be left out, see `evaluate`.
 
     Returns
     -------
@@ -187,8 +185,6 @@ def compare(
     bad 0.5 nan nan (0, 0, 0)
     good 1.0 0.5 0.0078125 (8, 0, 0)
     """
-    if keywords:
-        refuse_keywords(compare, keywords)
     settings = Settings(
         interval=interval,
         test=test,

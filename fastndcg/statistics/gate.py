@@ -15,6 +15,7 @@ from fastndcg.choices import FloorBy, PartInterval, Verdict
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, format_markdown
+from fastndcg.inputs.messages import answer_keywords
 from fastndcg.metrics.metric import Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import as_float
@@ -308,6 +309,7 @@ class Gate(Picklable, Table[GateRow]):
         return "\n".join([*lines, "</testsuite>", ""])
 
 
+@answer_keywords
 def gate(
     truth: Any,
     baseline: Any,

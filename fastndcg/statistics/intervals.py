@@ -79,6 +79,9 @@ class Interval(NamedTuple):
     seed: int = 0
     reason: str = ""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"  # rounded, too
+
     def __str__(self) -> str:
         if self.reason:
             return f"{self.mean:.4f}, no interval: {self.reason}"

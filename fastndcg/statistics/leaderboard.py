@@ -12,6 +12,7 @@ from fastndcg.choices import BoardMean, BoardUnit, DuplicateChoice, DuplicateRan
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports import dump_json
+from fastndcg.inputs.messages import answer_keywords
 from fastndcg.metrics.metric import Metric, check_direction, parse_single_metric
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import as_float
@@ -202,6 +203,7 @@ def _format_rank_set(row: BoardRow) -> str:
     return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low} to {row.rank_high}"
 
 
+@answer_keywords
 def leaderboard(
     truths: Any,
     systems: Mapping[str, Any] | None = None,

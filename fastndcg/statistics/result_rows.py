@@ -250,15 +250,13 @@ def explain_contradictions(rows: Sequence[Any], settings: Settings) -> list[str]
 
 def explain_smallest_p_values(rows: Sequence[Row], settings: Settings) -> list[str]:
     """Return notes on the rows whose queries with a difference cannot give a p-value below the level."""
-    names: dict[float, list[str]] = {}
-    for row in rows:
-        if not math.isnan(row.smallest_p) and not settings.is_significant(row.smallest_p):
-            names.setdefault(row.smallest_p, []).append(f"{show_name(row.system)} ({show_name(row.metric)})")
-    return [
-        f"{', '.join(some[:MOST_NAMED])}{_count_others(some)}: too few queries differ for a p below "
-        f"{format_p_value(smallest)}"
-        for smallest, some in sorted(names.items())
-    ]
+    names: dict[str, list[str]] = {}
+    limited = [row for row in rows if not math.isnan(row.smallest_p) and not settings.is_significant(row.smallest_p)]
+    for row in sorted(limited, key=lambda row: row.smallest_p):
+        reason = f"too few queries differ for a p below {format_p_value(row.smallest_p)}"
+        reason = reason if row.wins + row.losses else "no query differs"
+        names.setdefault(reason, []).append(f"{show_name(row.system)} ({show_name(row.metric)})")
+    return [f"{', '.join(some[:MOST_NAMED])}{_count_others(some)}: {reason}" for reason, some in names.items()]
 
 
 def _count_others(names: Sequence[str]) -> str:

@@ -176,6 +176,16 @@ WRONG = {
     "metrics with a blank before the files": (["evaluate", "-m", "ndcg@10", "map", "qrels.txt", "good.run"],
         "map is a metric, and no such file exists."),
     "a misspelt option": (["evaluate", "--covention", "sklearn"], "Did you mean '--convention'?"),
+    "a floor": (["gate", "q", "r", "--baseline", "b", "--floor", "rr=0.4"], "A floor is --fail-under METRIC=X"),
+    "what a floor is for": (["gate", "q", "r", "--baseline", "b", "--floor-by", "limit"], "is --fail-by"),
+    "a report of one run": (["evaluate", "q", "r", "--html", "r.html"], "A report compares runs: fastndcg compare "),
+    "a cutoff alone": (["evaluate", "q", "r", "-k", "5"], "Write the cutoff behind the metric: -m ndcg@10"),
+    "trec_eval's format": (["evaluate", "q", "r", "--trec"], "trec_eval's lines are evaluate --format trec"),
+    "a normalisation": (["fuse", "a", "b", "--norm", "min-max"], "belongs to the method: --method 'wsum(norm="),
+    "a floor without a number": (["evaluate", "--fail-under", "ndcg@10=.1,map"], "not 'ndcg@10=.1,map'. Correct it."),
+    "means as a baseline": (["gate", "qrels.txt", "good.run", "--baseline", "means.json"],
+        "means of 'ndcg@10'. As what a gate compares with, save the values of queries (--save-baseline), or give means "
+        "as --fail-under METRIC=X"),
     "a file without a command": (["qrels.txt", "good.run"], "name a command first, such as fastndcg evaluate"),
     "a query before the run": (["explain", "qrels.txt", "q1", "good.run"], "QUERY comes last, but good.run is a file."),
     "a misspelt command": (["evalute"], "Did you mean 'evaluate'?"),
@@ -202,6 +212,7 @@ def test_cli_errors_exit_with_2_and_one_line(case, files, run):
     (files / "other.run").write_text("x1 Q0 a 1 0.5 name\n", encoding="utf-8")
     (files / "qrels.csv").write_text("query,document,label\nq1,a,1\n", encoding="utf-8")
     (files / "run.csv").write_text("query,document,score\nq1,a,0.5\n", encoding="utf-8")
+    (files / "means.json").write_text('{"ndcg@10": 0.4}', encoding="utf-8")
     arguments, message = WRONG[case]
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")

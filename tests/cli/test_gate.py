@@ -141,6 +141,8 @@ def test_floors_of_evaluate(files, capsys):
     command = ["evaluate", "qrels.txt", "old.run", "many.run", "-m", "success@1", "--fail-under"]
     assert cli.main([*command, "success@1=0.5"]) == 0
     assert cli.main([*command, "success@1=0.6"]) == 1
+    assert cli.main([*command, "success@1=0.5,ndcg@10=0.1", "-m", "ndcg@10"]) == 0
+    assert cli.main([*command, "success@1=0.6,ndcg@10=0.1", "-m", "ndcg@10"]) == 1
     assert "many: the mean of success@1 is 0.5000, below 0.6" in capsys.readouterr().err
     worse = [*command[:-2], "rank", "--fail-under"]
     assert cli.main([*worse, "rank=1.5"]) == 0

@@ -88,15 +88,15 @@ def test_names_and_ids_of_csv(tmp_path):
         ('"q\n",a,1\n\nq,b,0X1f\n', "PATH, line 5: 'score' must be a decimal number, but is '0X1f'. Write it as one"),
         ("q,a,1.5\nq,b,1_0\n", "PATH, line 3: 'score' must be a decimal number, but is '1_0'. Write it as one"),
         ("q,a,1.5\nq,b,NA\n", "PATH, line 3: 'score' must be a decimal number, but is 'NA'. Write it as one"),
-        ("q,a,1\nq,b,\n", "`PATH` must have no null, but column 'score' has one in row 1. Drop or fill it"),
-        ("q,a,1\nq,,2\n", "`PATH` must have no null, but column 'doc' has one in row 1. Drop or fill it"),
+        ("q,a,1\nq,b,\n", "`PATH` must have no null, but column 'score' has one in line 3. Drop or fill it"),
+        ("q,a,1\nq,,2\n", "`PATH` must have no null, but column 'doc' has one in line 3. Drop or fill it"),
         ("", "PATH must hold rows of query, doc, score, but has a header only"),
         ("q,a,1\nq,a,2\n",
             "PATH: a document must stand once in a query, but document a of query q is in lines 2 and 3. Keep one "
             "of them, or evaluate with duplicates='first'"),
         ("\nq,a,1\nq,a,2\n",
-            "PATH: a document must stand once in a query, but document a of query q is in rows 0 and 1. Keep one "
-            "of them, or evaluate with duplicates='first'"),
+            "PATH: a document must stand once in a query, but document a of query q is in line 3 and line 4. Keep "
+            "one of them, or evaluate with duplicates='first'"),
     ],
 )  # fmt: skip
 def test_wrong_values_in_csv(rows, message, tmp_path):

@@ -113,7 +113,7 @@ BAD = {
     "an id alone": ({"q1": "d1"}, RANKED, r"For one id per query give lists: {query: \[id\]}"),
     "lists and None": (RELEVANT, {"q1": ["d1"], "q2": None}, "must map queries to dicts, but 'q2' maps to None"),
     "no ids and None": ({"q1": [], "q2": None}, RANKED, "must map queries to dicts, but 'q2' maps to None"),
-    "no ids at all": ({"q1": []}, RANKED, "must have a query in common, but the qrels have none"),
+    "no ids at all": ({"q1": []}, RANKED, "the qrels must have a query with a document, but are empty"),
     "a set as a column": ({"query": ["q"], "document": {"d"}}, RANKED, "is a dict of columns. Give a frame"),
     "a frame as a column": ({"query": pandas.DataFrame(), "label": [1]}, RANKED, "is a dict of columns. Give a frame"),
     "columns of two lengths": ({"query": ["q", "q"], "document": ["d"]}, RANKED,
@@ -145,7 +145,7 @@ SEVERAL = {
     "a list of dicts": (QRELS, [{"q1": {"d1": 1}}, {"q1": {"d1": 1}}]),
     "a list of ranked ids": (QRELS, [RANKED, RANKED]),
     "a tuple of runs": (QRELS, (fn.Run.from_dict(SCORES), fn.Run.from_dict(SCORES))),
-    "a list of judgments": ([QRELS, QRELS], RANKED), "a list of files of judgments": (["a.qrels", "b.qrels"], RANKED),
+    "a list of files of judgments": (["a.qrels", "b.qrels"], RANKED),
     "a dict of arrays": ([[1, 0]], {"a": np.ones((1, 2)), "b": np.ones((1, 2))}),
     "a dict of items": (fn.Interactions([1], offsets=[0, 1]), {"a": np.ones((1, 1), int), "b": np.ones((1, 1), int)}),
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Never
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,7 @@ from fastndcg.fusion.tuning.search import (
 )
 from fastndcg.fusion.tuning.validate import FoldPlan, Validation, cross_validate, plan_folds
 from fastndcg.inputs.duplicates import make_closed_duplicates
-from fastndcg.inputs.messages import Options, refuse_keywords
+from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
@@ -58,6 +58,7 @@ METHODS = ("rrf", "wsum(norm=min_max)", "wsum(norm=z_score)")
 RRF = "rrf(k=60)"
 
 
+@answer_keywords
 def tune_fusion(
     qrels: Any,
     runs: Any,
@@ -76,7 +77,6 @@ def tune_fusion(
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
     progress: bool = True,
-    **keywords: Never,
 ) -> TunedFusion:
     """
     Tune the fusion of two or more runs on judged queries, and report values of queries that were not used for tuning.
@@ -115,7 +115,7 @@ def tune_fusion(
         See `fuse`. It holds for the single runs, too, and for `TunedFusion.apply`.
     convention : str or Convention
         The meaning of the metric: see `evaluate`. One that rounds scores to float32 is refused.
-    columns, threads, progress, **keywords
+    columns, threads, progress
         See `evaluate`.
 
     Returns
@@ -144,7 +144,6 @@ def tune_fusion(
     >>> fn.evaluate(qrels, tuned.apply({"first": first, "second": second}), "rr").mean()
     {'RR': 1.0}
     """
-    refuse_keywords(tune_fusion, keywords)
     options = TuningOptions(
         _make_request(metric, convention), parse_fusion_convention(fusion_convention), check_absent(absent),
         None if depth is None else check_whole_number(depth, "depth", 1), duplicates, threads,

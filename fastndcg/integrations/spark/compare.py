@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from fastndcg.choices import Alternative, ConventionName, Correction, Family, PartInterval
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.messages import answer_keywords
 from fastndcg.integrations.polars import parse_query_metrics
 from fastndcg.integrations.spark.columns import (
     check_names,
@@ -56,6 +57,7 @@ class SparkComparison(Table[Row]):
     """
 
 
+@answer_keywords
 def compare(
     qrels: Any,
     systems: Mapping[str, Any],

@@ -10,6 +10,7 @@ import numpy as np
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, reworded, shorten
 from fastndcg.evaluation import parse_request
+from fastndcg.inputs.messages import answer_keywords
 from fastndcg.inputs.streams import parse_memory
 from fastndcg.integrations.polars import parse_query_metrics
 from fastndcg.integrations.spark.columns import (
@@ -39,6 +40,7 @@ MEMORY = 1 << 30  # bytes for the rows of a task
 METRICS_TYPES = (str, Metric, list, tuple, set, dict, Iterator)  # of what is no DataFrame
 
 
+@answer_keywords
 def evaluate(
     truth: Any,
     predictions: Any = None,
