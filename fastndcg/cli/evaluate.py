@@ -210,7 +210,7 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[Report]:
             labels = trec_eval.relevance_strings(*both, convention, request.relstring_length or 0)
         result = evaluator.evaluate(predictions)
         if is_saved:
-            result.save(arguments.save_baseline, truth=judgments, predictions=path)
+            result.save(arguments.save_baseline, truth=judgments, predictions=predictions)
         reports.append(Report(name, result, lines, tag or name, labels, not arguments.no_summary))
     return reports
 
@@ -230,13 +230,13 @@ def run_pairs(arguments: argparse.Namespace) -> None:
 def run_spans(arguments: argparse.Namespace) -> None:
     """Evaluate chunks by the gold text that they cover, and write the results."""
     metrics = parse_metrics(arguments.metrics or options.SPAN_METRICS, "evaluate_spans")
-    from fastndcg.span_retrieval import evaluate_spans  # imports numpy, which --help and the checks do without
+    from fastndcg.inputs.spans import SIDES, read_spans  # imports numpy, which --help and the checks do without
+    from fastndcg.span_retrieval import evaluate_spans
 
-    settings = options.pick(arguments, "overlap threads")
-    result = evaluate_spans(
-        arguments.gold, arguments.chunks, metrics, columns=arguments.columns.predictions, **settings
-    )
+    paths = zip((arguments.gold, arguments.chunks), SIDES, strict=True)
+    gold, chunks = (read_spans(path, side, arguments.columns.predictions) for path, side in paths)
+    result = evaluate_spans(gold, chunks, metrics, **options.pick(arguments, "overlap threads"))
     write_reports(arguments, [Report(Path(arguments.chunks).name, result)])
     if arguments.save_baseline is not None:
-        result.save(arguments.save_baseline, truth=arguments.gold, predictions=arguments.chunks)
+        result.save(arguments.save_baseline, truth=gold, predictions=chunks)
         output.say_written(arguments.save_baseline)

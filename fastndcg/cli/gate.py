@@ -42,14 +42,16 @@ def run_gate(arguments: argparse.Namespace) -> int:
 
 def _read_compared(arguments: argparse.Namespace, candidate: str) -> tuple[Any, Any, Any]:
     """Return the truth, the baseline and the candidate. Chunks are evaluated as those of a saved baseline were."""
+    from fastndcg.inputs.spans import SIDES, read_spans
     from fastndcg.results.kinds import SpanResults, load_result
     from fastndcg.results.saved import is_saved_result
     from fastndcg.span_retrieval import evaluate_spans
 
     saved = load_result(arguments.baseline) if is_saved_result(arguments.baseline) else None
     if isinstance(saved, SpanResults):
-        settings = {"columns": arguments.columns.predictions, "threads": arguments.threads}
-        return arguments.qrels, saved, evaluate_spans(arguments.qrels, candidate, saved.metrics, **settings)
+        paths = zip((arguments.qrels, candidate), SIDES, strict=True)
+        gold, chunks = (read_spans(path, side, arguments.columns.predictions) for path, side in paths)
+        return gold, saved, evaluate_spans(gold, chunks, saved.metrics, threads=arguments.threads)
     qrels = files.read_judgments(arguments.qrels, arguments)
     baseline = files.read_predictions(arguments.baseline, qrels, arguments) if saved is None else saved
     return qrels, baseline, files.read_predictions(candidate, qrels, arguments)

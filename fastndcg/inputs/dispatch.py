@@ -262,6 +262,7 @@ FORMS = (
     InputForm("a list of labels or a ragged column", _is_array_like, _read_array_like, types=(list, tuple)),
 )  # fmt: skip
 BUILT_IN = {list, tuple, dict, str}
+LABEL_READERS = (_read_labels, _read_array_like)  # of arrays, which have no ids
 
 
 def find_form(value: Any, kind: Kind) -> InputForm | None:

@@ -132,7 +132,9 @@ def refuse_ties(chunks: Spans, queries: Array, rows: Array) -> None:
 
 
 def read_spans(value: Any, name: str, columns: Any) -> Spans:
-    """Read the spans of one side."""
+    """Read the spans of one side, unless they were read."""
+    if isinstance(value, Spans):
+        return value
     title, place = name, f"`{name}`"
     if isinstance(value, str | os.PathLike):
         with File(value) as file:

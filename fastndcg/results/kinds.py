@@ -9,6 +9,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.exports import FilePath
+from fastndcg.inputs.spans import SIDES
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import is_micro
 from fastndcg.named_conventions import Convention
@@ -130,6 +131,7 @@ class SpanResults(Results):
     array([0.5])
     """
 
+    sides: ClassVar[tuple[str, str]] = SIDES
     __slots__ = ()
 
     def _footer(self) -> list[str]:

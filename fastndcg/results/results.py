@@ -11,6 +11,7 @@ from fastndcg import __version__
 from fastndcg.choices import IntervalMethod
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.exports import FilePath, Printable, PrintedTable, deliver_text, dump_json
+from fastndcg.inputs.digests import compute_digest
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array, check_whole_number
@@ -22,7 +23,6 @@ from fastndcg.results.saved import (
     Provenance,
     add_checksum,
     check_save_path,
-    compute_digest,
     describe_extras,
 )
 from fastndcg.runtime.escapes import show_name
@@ -45,6 +45,7 @@ class MeanTable(Picklable, Printable):
     """
 
     _rows: ClassVar[str] = "queries"  # the word for rows in tables
+    sides: ClassVar[tuple[str, str]] = ("truth", "run")  # what was evaluated, as `compute_digest` calls it
     __slots__ = ("_notes", "convention", "metrics", "n_missing_in_qrels", "n_missing_in_run", "n_tied")
     _notes: tuple[str, ...]
     convention: Convention
@@ -546,7 +547,7 @@ class Results(MeanTable):
         values = {str(metric): self.values[:, column] for column, metric in enumerate(self.metrics)}
         return self._id_columns() | values
 
-    def save(self, path: FilePath, *, truth: Any = None, predictions: Any = None) -> None:
+    def save(self, path: FilePath, *, truth: Any = None, predictions: Any = None, columns: Any = None) -> None:
         """
         Write a JSON file that `load_result` reads, such as the baseline of `gate`.
 
@@ -557,7 +558,10 @@ class Results(MeanTable):
         path : str or path
             The file to write. It is replaced when it is complete.
         truth, predictions : array, path, dict or frame, optional
-            What was evaluated. The file has a digest of each, by which `gate` sees that the truth has changed.
+            What was evaluated. The file has a digest of each, by which `gate` sees that the truth has changed. It is
+            that of the content: a file, a dict and a frame of the same judgments have the same one.
+        columns : dict, optional
+            Names of their columns, as in `evaluate`.
 
         Raises
         ------
@@ -568,7 +572,11 @@ class Results(MeanTable):
         """
         check_save_path(path)
         given = {"truth": truth, "predictions": predictions}
-        digests = {name: compute_digest(value) for name, value in given.items() if value is not None}
+        digests = {
+            name: compute_digest(value, side, columns)
+            for side, (name, value) in zip(self.sides, given.items(), strict=True)
+            if value is not None
+        }
         deliver_text([dump_json(add_checksum(self._list_facts(digests=digests)))], path)
 
     def _json_pieces(self) -> Iterator[str]:

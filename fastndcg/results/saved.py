@@ -118,63 +118,6 @@ def add_checksum(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {**facts, CHECKSUM: _compute_checksum(facts)}
 
 
-def compute_digest(value: Any) -> str:
-    """
-    Return a digest of a truth or of predictions, empty for objects whose content is not known.
-
-    Files have that of their bytes. Two objects have the same one if they hold the same values in the same form.
-
-    >>> compute_digest({"q": {"a": 1}}) == compute_digest({"q": {"a": 1}}) != compute_digest({"q": {"a": 2}})
-    True
-    """
-    digest = hashlib.sha256()
-    if isinstance(value, str | os.PathLike):
-        if not Path(value).is_file():
-            return ""
-        with open(value, "rb") as file:
-            while block := file.read(BLOCK):
-                digest.update(block)
-        return f"file {digest.hexdigest()}"
-    try:
-        _add_content(digest, value)
-    except TypeError:
-        return ""
-    return f"content {digest.hexdigest()}"
-
-
-def _add_content(digest: Any, value: Any) -> None:
-    """Add the content of numbers, texts, containers, arrays and frames to a digest."""
-    if isinstance(value, Mapping):
-        digest.update(b"{%d" % len(value))
-        for key in sorted(value, key=repr):
-            _add_content(digest, key)
-            _add_content(digest, value[key])
-    elif isinstance(value, list | tuple):
-        digest.update(b"[%d" % len(value))
-        for item in value:
-            _add_content(digest, item)
-    elif isinstance(value, set | frozenset):
-        digest.update(b"(%d" % len(value))
-        for item in sorted(value, key=repr):
-            _add_content(digest, item)
-    elif isinstance(value, np.ndarray):
-        if value.dtype.hasobject:
-            _add_content(digest, value.tolist())
-            return
-        digest.update(f"{value.dtype.str}{value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).reshape(-1).view("u1").data if value.size else b"")
-    elif value is None or isinstance(value, str | int | float | np.generic):
-        digest.update(f"{type(value).__name__} {value!r};".encode(errors="surrogatepass"))
-    elif hasattr(value, "columns") and hasattr(value, "__getitem__"):  # a frame
-        for column in value.columns:
-            _add_content(digest, str(column))
-            _add_content(digest, np.asarray(value[column]))
-    elif hasattr(value, "to_dict") and type(value).__module__.startswith("fastndcg."):  # Qrels and Run
-        _add_content(digest, value.to_dict())
-    else:
-        raise TypeError(type(value).__name__)
-
-
 def _compute_checksum(facts: Mapping[str, Any]) -> str:
     text = json.dumps(without_nan(facts), sort_keys=True, separators=(",", ":"), allow_nan=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

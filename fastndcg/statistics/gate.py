@@ -15,6 +15,7 @@ from fastndcg.choices import FloorBy, PartInterval, Verdict
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, format_markdown
+from fastndcg.inputs.digests import compute_digest
 from fastndcg.inputs.messages import answer_keywords
 from fastndcg.metrics.metric import Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention
@@ -23,7 +24,7 @@ from fastndcg.rankings.validation import MOST, Array
 from fastndcg.results.kinds import PairResults, SpanResults, load_result
 from fastndcg.results.notes import describe_judged
 from fastndcg.results.results import Results
-from fastndcg.results.saved import compute_digest, is_saved_result
+from fastndcg.results.saved import is_saved_result
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.statistics.alignment import align, check_aggregates_are_means, find_clusters, list_row_ids, refuse_means
@@ -621,9 +622,8 @@ def _evaluate_both(
     needs_truth = len(finished) < 2
     if needs_truth and truth is None:
         raise InvalidInputError("`truth` is missing, but there are predictions to evaluate. Pass the true labels.")
-    problems = {problem: remedy for value in finished for problem, remedy in _find_foreign(value, truth).items()}
     if not needs_truth:
-        return (both[0], both[1]), problems
+        return (both[0], both[1]), _find_foreign(finished, truth, options)
     if convention is None:
         convention = finished[0].convention if finished else "default"
     evaluator = Evaluator(
@@ -634,7 +634,7 @@ def _evaluate_both(
         **options,
     )
     first, second = (value if isinstance(value, Results) else evaluator.evaluate(value) for value in both)
-    return (first, second), problems
+    return (first, second), _find_foreign(finished, truth, options, evaluator._truth)
 
 
 def _say_how_to_save(results: Results, metrics: Sequence[Metric]) -> str:
@@ -648,19 +648,20 @@ def _say_how_to_save(results: Results, metrics: Sequence[Metric]) -> str:
     return remedies.get(type(results), "Save the results again.")
 
 
-def _find_foreign(results: Results, truth: Any) -> dict[str, str]:
-    """Return the reasons why results from a file cannot be compared with what this version computes."""
-    provenance = results.provenance
-    if provenance is None:
-        return {}
-    problems: list[str] = []
-    if provenance.version != __version__:
-        problems.append(f"saved results are of version {provenance.version}, and this is {__version__}")
-    if truth is not None and provenance.truth:
-        now = compute_digest(truth)
-        if now.partition(" ")[0] == provenance.truth.partition(" ")[0] and now != provenance.truth:
-            problems.append("the truth has changed since the results were saved")
-    return dict.fromkeys(problems, _say_how_to_save(results, results.metrics))
+def _find_foreign(
+    finished: Sequence[Results], truth: Any, options: Mapping[str, Any], prepared: Any = None
+) -> dict[str, str]:
+    """Return the reasons why saved results cannot be compared with what this version computes, or with each other."""
+    saved = {value: value.provenance for value in finished if value.provenance is not None}
+    versions = dict.fromkeys(own.version for own in saved.values() if own.version != __version__)
+    problems = [f"saved results are of version {version}, and this is {__version__}" for version in versions]
+    digests = {own.truth for own in saved.values() if own.truth}
+    if digests and truth is not None:
+        digests.add(compute_digest(truth, finished[0].sides[0], options.get("columns"), prepared))
+    if len(digests - {""}) > 1:
+        changed = "the truth has changed since the results were saved"
+        problems.append("the two are results of different truths" if truth is None else changed)
+    return {problem: _say_how_to_save(first, first.metrics) for problem in problems for first in list(saved)[:1]}
 
 
 def _find_problems(base: Results, new: Results, metrics: Sequence[Metric]) -> dict[str, str]:

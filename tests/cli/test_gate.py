@@ -76,6 +76,36 @@ def test_saved_baseline(files, capsys):
     assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "sklearn.json", "--convention", "default"]) == 4
 
 
+TRUTHS = {  # ways to give the judgments of a file
+    "path": str,
+    "dict": lambda path: fn.read_qrels(path).to_dict(),
+    "frame": lambda path: fn.read_qrels(path).to_pandas(),
+    "records": lambda path: iter(fn.read_qrels(path).to_pandas().to_dict("records")),
+}
+
+
+@pytest.mark.parametrize("baseline", ["command", *TRUTHS])
+def test_changed_truth_is_seen_however_it_is_given(files, baseline):
+    """A baseline by each way, and a truth by each way: the same one in another order passes, another one never does."""
+    truths = {"same.txt": reversed(QUERIES), "other.txt": QUERIES}
+    for name, queries in truths.items():
+        lines = [f"{query} 0 good 1\n" for query in queries]
+        Path(name).write_text("".join([*lines, "q00 0 bad 1\n" * (name == "other.txt")]))
+    for name in ("qrels", "same", "other"):
+        if baseline == "command":
+            cli.main(["evaluate", f"{name}.txt", "old.run", "-m", "rr", "--save-baseline", f"{name}.json"])
+        else:
+            fn.evaluate(f"{name}.txt", "old.run", "rr").save(f"{name}.json", truth=TRUTHS[baseline](f"{name}.txt"))
+    for name, verdict in (("qrels", "pass"), ("same", "pass"), ("other", "not comparable")):
+        codes = {"pass": 0, "not comparable": 4}
+        assert cli.main(["gate", f"{name}.txt", "old.run", "--baseline", "qrels.json"]) == codes[verdict]
+        for way in TRUTHS.values():
+            assert fn.gate(way(f"{name}.txt"), "qrels.json", "old.run").verdict == verdict
+        found = fn.gate(None, "qrels.json", f"{name}.json")
+        assert found.verdict == fn.gate(f"{name}.txt", "qrels.json", f"{name}.json").verdict == verdict
+        assert ("the two are results of different truths" in str(found)) == (name == "other")
+
+
 def test_spans(tmp_path, monkeypatch, capsys):
     """A baseline of `spans` has its metrics, and the new chunks are evaluated by them."""
     monkeypatch.chdir(tmp_path)

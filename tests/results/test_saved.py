@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from strategies import examples
 
 import fastndcg as fn
+from fastndcg.inputs.digests import compute_digest
 from fastndcg.results.results import Results
-from fastndcg.results.saved import compute_digest, is_saved_result
+from fastndcg.results.saved import is_saved_result
 
 FLOATS = st.floats(-1e100, 1e100) | st.just(np.nan)
 QRELS = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}}
@@ -93,15 +95,50 @@ def test_later_formats_and_fields(tmp_path):
         fn.load_result(path)
 
 
-def test_digests(tmp_path):
-    path = tmp_path / "qrels.txt"
-    path.write_text("q1 0 a 1\n")
-    values = [QRELS, {"q1": {"a": 1, "b": 3}}, np.arange(3), np.arange(3.0), [0, 1, 2], {0, 1, 2}, str(path)]
-    digests = [compute_digest(value) for value in values]
-    assert len(set(digests)) == len(values)
-    assert compute_digest(dict(reversed(QRELS.items()))) == digests[0]
-    assert digests[-1].startswith("file ")
-    assert compute_digest(object()) == ""
+BY_SUBTOPIC = {"q1": {"a": {"x": 1, "y": 2}, "b": {"x": 0}}}
+SAME = {  # forms of one content
+    "judgments": [
+        QRELS,
+        {query: dict(reversed(labels.items())) for query, labels in reversed(QRELS.items())},
+        fn.Qrels(["q2", "q1", "q1"], ["c", "b", "a"], [1, 2.0, 1]),
+        [{"query": query, "document": d, "label": label} for query, own in QRELS.items() for d, label in own.items()],
+    ],
+    "relevant ids": [{"q1": ["a", "b"], "q2": {"c"}}, {"q1": {"b": 1, "a": 1}, "q2": {"c": 1}}],
+    "items": [{0: [4, 3]}, fn.Interactions([3, 4], offsets=[0, 2]), sparse.csr_array([[0, 0, 0, 1, 1]])],
+    "subtopics": [BY_SUBTOPIC, {"q1": {"b": {"x": 0}, "a": {"y": 2, "x": 1}}}],
+    "groups": [
+        {"q1": [["a", "b"], ["c"]]},
+        {"q1": [["b", "a"], ["c"]]},
+        {"q1": {"c": {2: 1}, "b": {1: 1}, "a": {1: 1}}},
+    ],
+    "labels": [[[1, 0, 2], [0, 1, 1]], np.array([[1.0, -0.0, 2], [0, 1, 1]]), np.array([[1, 0, 2], [0, 1, 1]], "i1")],
+    "ragged labels": [[[1, 0], [2]], [np.array([1.0, 0]), np.array([2.0])]],
+}
+OTHER = [  # contents that differ from these and from each other
+    {"q1": {"a": 1, "b": 3}, "q2": {"c": 1}}, {"q1": {"a": 1, "c": 2}, "q2": {"c": 1}}, {"q1": {"a": 1, "b": 2}},
+    {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}}, {"q1": {"a": 1}, "q2": {"b": 2, "c": 1}}, {1: [4, 3]},
+    {"q1": {"a": {"x": 1, "y": 1}, "b": {"x": 0}}}, {"q1": [["a"], ["b", "c"]]}, {"q1": {"a": {"y": 2, "x": 1}}},
+    np.array([[1, 0], [2, 0], [1, 1]]), np.array([1, 0, 2, 0, 1, 1]), [[1, 0, 2], [0, 1, 2]], [[1], [0, 2]],
+]  # fmt: skip
+
+
+def test_digests():
+    """One digest of a content in every form and any order; the ids, numbers and shapes that it holds are all in it."""
+    digests = {name: {compute_digest(value) for value in values} for name, values in SAME.items()}
+    assert {len(own) for own in digests.values()} == {1}
+    every = [*(compute_digest(values[0]) for values in SAME.values()), *map(compute_digest, OTHER)]
+    assert len(set(every)) == len(every)
+    assert compute_digest(QRELS) == "3-03107e607ba30526"  # that of files that are there already
+    weighed = fn.DiversityQrels.from_dict(BY_SUBTOPIC, {"q1": {"x": 0.5}})
+    assert compute_digest(weighed) != compute_digest(BY_SUBTOPIC)
+    gold = [
+        {"q": [("a", 0, 9), ("b", 5, 7)]},
+        {"query": ["q", "q"], "document": ["b", "a"], "start": [5, 0], "end": [7, 9]},
+    ]
+    assert len({compute_digest(spans, "gold") for spans in (*gold, {"q": [("a", 0, 9), ("b", 5, 8)]})}) == 2
+    runs = [{"q": ["a", "a"]}, {"q": ["a", "b"]}, {"q": ["b", "a"]}, {"q": {"a": 0.5}}]  # with repeats and scores
+    assert len({compute_digest(run, "run") for run in runs}) == len(runs)
+    assert compute_digest(object()) == compute_digest(np.zeros((2, 2)), "run") == ""
 
 
 def test_save_names_a_json_file(tmp_path):
