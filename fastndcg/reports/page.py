@@ -30,7 +30,7 @@ from fastndcg.statistics.comparison import (
     describe_test,
 )
 from fastndcg.statistics.leaderboard import Leaderboard, rank_comparison
-from fastndcg.statistics.result_rows import STARS, Row
+from fastndcg.statistics.result_rows import STARS, Row, describe_gain
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.table import format_interval, format_number, format_p_value
 
@@ -159,27 +159,30 @@ def _collect_queries(comparison: Comparison, texts: dict[Any, str], has_document
 
 
 def _summarize_metric(comparison: Comparison, place: int) -> dict[str, Any]:
-    """Return the template's variables for one metric, with systems in descending order of the mean."""
+    """Return the template's variables for one metric, with the best system first."""
     rows = _select_rows(comparison, place)
     return {
         "metric": str(comparison.metrics[place]),
         "rows": rows,
-        "sentence": _describe_result(comparison, rows),
+        "sentence": _describe_result(comparison, rows, comparison.metrics[place].sign),
         "scale": _find_scale(rows),
     }
 
 
 def _select_rows(comparison: Comparison, place: int) -> list[Row]:
-    """Return the rows of a metric, in descending order of the mean."""
-    rows = [row for row in comparison.rows if row.metric == str(comparison.metrics[place])]
-    return sorted(rows, key=lambda row: math.inf if math.isnan(row.mean) else -row.mean)
+    """Return the rows of a metric, the best first, or in the order of systems for a metric without direction."""
+    metric = comparison.metrics[place]
+    rows = [row for row in comparison.rows if row.metric == str(metric)]
+    return sorted(rows, key=lambda row: math.inf if math.isnan(row.mean) else -metric.sign * row.mean)
 
 
-def _describe_result(comparison: Comparison, rows: list[Row]) -> str:
-    """Return the result for one metric in words. `rows` are in descending order of the mean."""
+def _describe_result(comparison: Comparison, rows: list[Row], sign: int) -> str:
+    """Return the result for one metric in words. `rows` are in the order of the mean, the best first."""
+    if not sign:
+        return "Neither higher nor lower values are better, so that no system is best."
     tested = [row for row in rows if row.system != comparison.baseline]
-    better = sum(row.significant and row.difference > 0 for row in tested)
-    worse = sum(row.significant and row.difference < 0 for row in tested)
+    better = sum(row.significant and row.outcome == "better" for row in tested)
+    worse = sum(row.significant and row.outcome == "worse" for row in tested)
     best = rows[0]
     baseline = show_name(comparison.baseline)
     return (
@@ -228,15 +231,13 @@ def _draw_curves(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _draw_histograms(comparison: Comparison, metric: Any) -> list[tuple[str, str]]:
-    """Return each system's name with its histogram as SVG, the largest difference first."""
+    """Return each system's name with its histogram as SVG, the best first."""
     rows = {row.system: row for row in comparison.rows if row.metric == str(metric)}
     histograms = []
     for system, figure in plots.make_histograms(comparison, metric).items():
         row = rows[system]
-        label = (
-            f"{show_name(system)}: won {row.wins}, tied {row.ties}, lost {row.losses}, "
-            f"mean difference {format_number(row.difference, signed=True)}"
-        )
+        facts = [*plots.describe_counts(row), f"mean difference {format_number(row.difference, signed=True)}"]
+        label = f"{show_name(system)}: {', '.join(facts)}"
         histograms.append((show_name(system), write_figure(figure, label, HISTOGRAM, "histogram")))
     return histograms
 
@@ -280,6 +281,7 @@ def _make_matrix(comparison: Comparison, place: int, pairs: list[Pair]) -> dict[
     names = systems[:MAX_SYSTEMS]
     if comparison.baseline not in names:
         names[-1] = comparison.baseline
+    sign = comparison.metrics[place].sign
     by_systems: dict[tuple[str, str], Pair] = {(pair.system, pair.against): pair for pair in pairs}
     cells = []
     for row, system in enumerate(names):
@@ -290,7 +292,7 @@ def _make_matrix(comparison: Comparison, place: int, pairs: list[Pair]) -> dict[
                 line.append({"lines": (), "title": "", "style": "diagonal"})
             elif row < column:
                 difference = pair.difference if pair.system == system else -pair.difference
-                line.append(_make_difference_cell(difference, pair, f"{system} minus {other}"))
+                line.append(_make_difference_cell(difference, sign, pair, f"{system} minus {other}"))
             else:
                 line.append(_make_p_cell(pair, f"{system} and {other}", comparison.settings))
         cells.append(line)
@@ -298,9 +300,9 @@ def _make_matrix(comparison: Comparison, place: int, pairs: list[Pair]) -> dict[
     return {"metric": metric, "systems": names, "cells": cells, "n_hidden": len(systems) - len(names)}
 
 
-def _make_difference_cell(difference: float, pair: Pair, title: str) -> dict[str, Any]:
+def _make_difference_cell(difference: float, sign: int, pair: Pair, title: str) -> dict[str, Any]:
     stars = next((stars for limit, stars in STARS if pair.p_corrected < limit), "") if pair.significant else ""
-    style = ("better" if difference > 0 else "worse") if stars else ""
+    style = describe_gain(sign * difference) if stars else ""
     number = format_number(difference, signed=True)
     return {"lines": (number, stars), "title": f"{title}: {number}", "style": style}
 

@@ -22,6 +22,7 @@ from fastndcg.statistics.table import format_number
 
 BETTER = COLOURS[0]
 WORSE = COLOURS[1]
+OUTCOMES = {"better": BETTER, "worse": WORSE, "": FAINT}
 MAX_BINS = 30
 MAX_BANDS = 6  # systems whose bands are always visible
 TOOLTIP_CUTOFFS = (1, 3, 5, 10, 20, 100)
@@ -46,9 +47,14 @@ def plot(comparison: Comparison, kind: str, metric: Any, system: str | None, axe
 
 
 def _list_rows(comparison: Comparison, metric: Metric) -> list[Row]:
-    """Return the rows of systems other than the baseline, by rising difference, those without one first."""
+    """Return the rows of systems other than the baseline, the best last, those without a difference first."""
     rows = [row for row in comparison.rows if row.metric == str(metric) and row.system != comparison.baseline]
-    return sorted(rows, key=lambda row: -math.inf if math.isnan(row.difference) else row.difference)
+    return sorted(rows, key=lambda row: -math.inf if math.isnan(row.difference) else metric.sign * row.difference)
+
+
+def describe_counts(row: Row) -> list[str]:
+    """Return the numbers of queries won, tied and lost as text, none where they are unknown."""
+    return [f"won {row.wins}, tied {row.ties}, lost {row.losses}"] if row.counts else []
 
 
 def _describe_difference(comparison: Comparison, metric: Metric) -> str:
@@ -57,19 +63,19 @@ def _describe_difference(comparison: Comparison, metric: Metric) -> str:
 
 def make_forest(comparison: Comparison, metric: Metric) -> Figure:
     """
-    Return each system's difference from the baseline with its interval, the largest on top.
+    Return each system's difference from the baseline with its interval, the best on top.
 
     Blue is significantly better, vermilion significantly worse. The point of a significant difference is filled.
     """
     rows = _list_rows(comparison, metric)
     marks = [Mark("vertical", 0, colour=FAINT, width=1)]
     for height, row in enumerate(rows):
-        colour = (BETTER if row.difference > 0 else WORSE) if row.significant else FAINT
+        colour = OUTCOMES[row.outcome if row.significant else ""]
         tip = [
             f"{show_name(row.system)}: {row.difference:+.4f} {row.mark}".rstrip(),
             f"interval {row.difference_low:+.4f} to {row.difference_high:+.4f}",
             f"p {row.p:.4g}, corrected {row.p_corrected:.4g}",
-            f"won {row.wins}, tied {row.ties}, lost {row.losses}",
+            *describe_counts(row),
         ]
         marks += _mark_interval(height, row.difference_low, row.difference_high, colour)
         point = Mark("point", row.difference, height, colour=colour, width=6.5, tip="\n".join(tip))
@@ -133,7 +139,8 @@ def make_curve(comparison: Comparison, curve: str) -> Figure:
     lines: list[Mark] = []
     points = [point for point in comparison.curves if point.curve == curve]
     deepest = max(point.k for point in points)
-    best = max((point for point in points if point.k == deepest), key=lambda point: point.mean).system
+    sign = Metric.parse(curve).sign
+    best = max((point for point in points if point.k == deepest), key=lambda point: sign * point.mean).system
     others = [system for system in comparison.systems if system != comparison.baseline]
     for place, system in enumerate(comparison.systems):
         own = [point for point in points if point.system == system]
@@ -163,9 +170,10 @@ def make_histogram(comparison: Comparison, system: str, metric: Metric, edges: A
     edges = make_symmetric_edges(defined) if edges is None else edges
     counts, _ = np.histogram(defined, edges)
     middle = len(counts) // 2
+    colours = WORSE, FAINT, BETTER
     marks = []
     for place in np.flatnonzero(counts).tolist():
-        colour = FAINT if place == middle else BETTER if place > middle else WORSE
+        colour = colours[1 + metric.sign * ((place > middle) - (place < middle))]
         ends = float(edges[place]), float(edges[place + 1])
         tip = f"{counts[place]} queries\ndifference {ends[0]:+.3f} to {ends[1]:+.3f}"
         marks.append(Mark("bar", ends, int(counts[place]), colour=colour, tip=tip))
@@ -177,7 +185,7 @@ def make_histogram(comparison: Comparison, system: str, metric: Metric, edges: A
 
 
 def make_histograms(comparison: Comparison, metric: Metric) -> dict[str, Figure]:
-    """Return the histogram of each system but the baseline, with the same scales, the largest difference first."""
+    """Return the histogram of each system but the baseline, with the same scales, the best first."""
     systems = [row.system for row in reversed(_list_rows(comparison, metric))]
     edges = make_symmetric_edges(np.concatenate([comparison.differences(system, metric) for system in systems]))
     figures = {system: make_histogram(comparison, system, metric, edges) for system in systems}

@@ -37,7 +37,9 @@ class MetricValues:
     differences : (n_systems, n_queries) int64 array
         The rounded differences from the baseline, which are no differences of rounded values. 0 for NaN.
     outcomes : (n_systems, n_queries) int8 array
-        1 for a query won, -1 for a query lost, 0 for a tie or NaN.
+        1 for a query won, -1 for a query lost, 0 for a tie or NaN, and for all of a metric without direction.
+    sign : int
+        1 if higher values are better, -1 if lower ones are, 0 if neither are.
     has_value, has_difference : (n_systems, n_queries) bool array
         False for NaN.
     """
@@ -54,7 +56,8 @@ class MetricValues:
         self.units = round_to_units(values, self.decimals)
         self.differences = round_to_units(differences, self.decimals)
         threshold = find_tie_threshold(comparison.columns, place)
-        self.outcomes = (differences > threshold).astype("i1") - (differences < -threshold).astype("i1")
+        self.sign = comparison.metrics[place].sign
+        self.outcomes = self.sign * ((differences > threshold).astype("i1") - (differences < -threshold).astype("i1"))
 
     def format_value(self, system: int, query: int) -> str:
         """Return a value with its decimals, or 'undefined'."""
@@ -80,7 +83,7 @@ class MetricValues:
 
     def _find_extreme(self, system: int, outcome: int) -> list[int]:
         queries = np.flatnonzero(self.outcomes[system] == outcome)
-        order = np.argsort(-outcome * self.differences[system, queries], kind="stable")
+        order = np.argsort(-outcome * self.sign * self.differences[system, queries], kind="stable")
         extreme: list[int] = queries[order[:N_LISTED]].tolist()
         return extreme
 
@@ -100,7 +103,7 @@ class MetricValues:
         codes = corrections + 1 + 3 * (self.outcomes[:, queries].astype("i8") + 1)
         differences = np.where(self.has_difference[:, queries], codes, NO_DIFFERENCE).astype("u1")
         texts = (base64.b64encode(packed.tobytes()).decode() for packed in (values, differences))
-        fields = {"decimals": self.decimals, "base": base, "bytes": n_bytes}
+        fields = {"decimals": self.decimals, "base": base, "bytes": n_bytes, "sign": self.sign}
         return fields | dict(zip(("values", "differences"), texts, strict=True))
 
 

@@ -102,7 +102,7 @@ def terminal(comparison: Comparison, *, colour: bool = False, unicode: bool = Tr
         yield _paint(f"{metric}\n", "bold", colour)
         yield _paint(f"{first}\n", "dim", colour)
         for row, line in zip(rows, lines, strict=True):
-            yield _paint(f"{line}\n", _colour_name(row), colour)
+            yield _paint(f"{line}\n", row.outcome if row.significant else "", colour)
         yield "\n"
     for note in comparison.notes:
         yield f"{printable(note)}\n"
@@ -110,17 +110,11 @@ def terminal(comparison: Comparison, *, colour: bool = False, unicode: bool = Tr
 
 def _make_bar(row: Row, signs: str) -> str:
     """Return a bar whose parts are proportional to the queries won, tied and lost."""
-    if not row.n_pairs:
+    if not row.n_pairs or not row.counts:
         return ""
     won = round(BAR_LENGTH * row.wins / row.n_pairs)
     lost = min(BAR_LENGTH - won, round(BAR_LENGTH * row.losses / row.n_pairs))
     return signs[0] * won + signs[1] * (BAR_LENGTH - won - lost) + signs[2] * lost
-
-
-def _colour_name(row: Row) -> str:
-    if not row.significant:
-        return ""
-    return "better" if row.difference > 0 else "worse"
 
 
 def _paint(line: str, colour_name: str, has_colour: bool) -> str:

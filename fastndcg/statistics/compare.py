@@ -26,7 +26,7 @@ from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.models import Model
-from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.metric import Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
@@ -84,7 +84,8 @@ def compare(
     """
     Compare systems with a baseline: means, differences, confidence intervals and significance tests.
 
-    Systems are aligned by query id. Means are over queries.
+    Systems are aligned by query id. Means are over queries. A difference is the system minus the baseline. What is
+    better, and which queries are won, follows the direction of the metric. Without direction nothing is won or lost.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def compare(
         The tests that are corrected together: all systems and metrics of the table, or the systems of each metric.
         Take 'metric' if the metrics answer different questions.
     alternative : {'two-sided', 'greater', 'less'}
-        The alternative hypothesis. 'greater': the system is better than the baseline.
+        The alternative hypothesis. 'greater': the system is better than the baseline, whichever values are.
     level : float
         The confidence level of the intervals, from 0.51 to 0.999999. A difference is significant if its corrected
         p-value is below 1 − level, which is computed as a decimal number: p = 0.05 is not below 1 − 0.95.
@@ -204,6 +205,8 @@ def compare(
     named_systems = _read_systems(systems)
     baseline_name = find_baseline(baseline, named_systems)
     selection = _select_metrics(metrics, curves, named_systems)
+    if alternative != "two-sided":
+        check_direction(selection.compared, "a one-sided test")
     options = {
         "offsets": offsets,
         "groups": groups,

@@ -176,8 +176,10 @@ class Comparison(Picklable, Printable):
         self._pairs: dict[str, list[list[Pair]]] = {}
         conventions = [result.convention for result in self.results.values()]
         self._bounds = [find_bounds(metric, *conventions) for metric in self.metrics]
+        self._signs = [metric.sign for metric in self.metrics]
         place = self.systems.index(baseline)
-        summaries = summarize_systems(self.columns, place, design, settings, self._bounds, with_tests=True)
+        about = settings, self._bounds, self._signs
+        summaries = summarize_systems(self.columns, place, design, *about, with_tests=True)
         self._methods = _list_methods(summaries)
         self.rows = make_rows(self.systems, self._metric_names, summaries, len(self.query_ids), settings)
 
@@ -309,7 +311,8 @@ class Comparison(Picklable, Printable):
         for name, queries in split_segments(names, self.query_ids):
             design = select_queries(self.design, queries, self.query_ids)
             columns = [column[queries] for column in self.columns]
-            summaries = summarize_systems(columns, baseline, design, self.settings, self._bounds, with_tests=False)
+            about = self.settings, self._bounds, self._signs
+            summaries = summarize_systems(columns, baseline, design, *about, with_tests=False)
             methods |= _list_methods(summaries)
             rows += make_segment_rows(name, self.systems, self._metric_names, summaries)
         notes = [describe_intervals(self.settings, methods), *extra_notes]

@@ -74,6 +74,10 @@ class Moments(NamedTuple):
         """True if all values are equal, or all sums of clusters: no test can use their spread."""
         return self.standard_error == 0
 
+    def turn(self) -> Moments:
+        """Return the moments of differences with the other sign."""
+        return self._replace(mean=0.0 - self.mean, wins=self.losses, losses=self.wins)  # 0.0 − x: no -0.0
+
     @property
     def effect(self) -> float:
         """The mean in standard deviations, which is Cohen's d of paired values."""

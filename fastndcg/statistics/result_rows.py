@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
-from fastndcg.statistics.intervals import Interval
+from fastndcg.statistics.intervals import Interval, convert_gain
 from fastndcg.statistics.moments import Bounds, Moments
 from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
@@ -30,12 +31,18 @@ MOST_NAMED = 3  # rows in a note
 STARS = ((0.001, "***"), (0.01, "**"), (1.0, "*"))  # for corrected p-values below these
 
 
+def describe_gain(gain: float) -> str:
+    """Return 'better' for a gain, 'worse' for a loss, and an empty text for neither."""
+    return "better" if gain > 0 else "worse" if gain < 0 else ""
+
+
 class Row(NamedTuple):
     """
     One system's mean of a metric, and its difference from the baseline over the queries that both have.
 
     Numbers that do not exist are NaN, such as the baseline's difference from itself, or the interval of a single query.
-    So are wins, ties and losses in Spark, whose parts do not have them, unless values are 0 and 1.
+    So are wins, ties and losses of a metric without direction, and in Spark, whose parts do not have them, unless
+    values are 0 and 1. A query is won where its value is better: lower, if lower values are better.
     `n` queries have a value and a weight above 0, and count like `n_effective` of equal weight. `smallest_p` is the
     smallest p-value that the queries with a difference can give, NaN for tests without one. `smallest_difference` is at
     the corrected level. `statistic` is Student's t of the difference, its mean in standard errors, with so many
@@ -72,6 +79,16 @@ class Row(NamedTuple):
     reason: str = ""
 
     @property
+    def outcome(self) -> str:
+        """Whether the mean is 'better' or 'worse' than the baseline's, by the metric's direction. Empty for neither."""
+        return describe_gain(Metric.parse(self.metric).sign * self.difference)
+
+    @property
+    def counts(self) -> str:
+        """The numbers of queries won, tied and lost, such as 3/2/1. Empty where they are unknown."""
+        return "" if math.isnan(self.wins) else f"{self.wins}/{self.ties}/{self.losses}"
+
+    @property
     def mark(self) -> str:
         """One star for a significant difference, two for p below 0.01, three for p below 0.001."""
         return next(stars for limit, stars in STARS if self.p_corrected < limit) if self.significant else ""
@@ -96,11 +113,20 @@ class SegmentRow(NamedTuple):
 
 
 class PairSummary(NamedTuple):
-    """The statistics of a system's difference from the baseline."""
+    """The statistics of a system's difference from the baseline, with the queries that are better as wins."""
 
     moments: Moments
     interval: Interval
     test: Significance
+
+    @classmethod
+    def of_gain(cls, gain: Moments, interval: Interval, test: Significance, sign: int) -> PairSummary:
+        """Return the statistics from those of the gain, which has the metric's sign. Without one there are no wins."""
+        mean, low, high = convert_gain(interval.mean, interval.low, interval.high, sign)
+        if not sign:
+            unknown: Any = math.nan
+            gain = gain._replace(wins=unknown, ties=unknown, losses=unknown)
+        return cls(gain._replace(mean=mean), interval._replace(mean=mean, low=low, high=high), test)
 
 
 class SystemSummary(NamedTuple):
@@ -118,20 +144,25 @@ def summarize_systems(
     design: Design,
     settings: Settings,
     bounds: Sequence[Bounds],
+    signs: Sequence[int],
     *,
     with_tests: bool,
 ) -> list[SystemSummary]:
-    """Analyse every metric of every system. All means and differences share one set of replicates."""
+    """
+    Analyse every metric of every system. All means and differences share one set of replicates.
+
+    Tests and wins are of gains: differences, or those of the baseline from the system where lower values are better.
+    """
     n_metrics = columns[0].shape[1]
     means = list(product(range(n_metrics), range(len(columns))))
     pairs = [(metric, system) for metric, system in means if system != baseline]
     quantities = [Quantity(system, metric) for metric, system in means]
-    quantities += [Quantity(system, metric, baseline) for metric, system in pairs]
+    quantities += [Quantity(*(system, metric, baseline)[:: signs[metric] or 1]) for metric, system in pairs]
     analysis = Analysis(columns, quantities, design, settings, bounds)
     places = range(len(means), len(quantities))
     tests = analysis.tests(places) if with_tests else [Significance(math.nan)] * len(pairs)
     pair_summaries = {
-        pair: PairSummary(analysis.moments[place], analysis.intervals[place], test)
+        pair: PairSummary.of_gain(analysis.moments[place], analysis.intervals[place], test, signs[pair[0]])
         for pair, place, test in zip(pairs, places, tests, strict=True)
     }
     return [
@@ -237,7 +268,7 @@ def explain_contradictions(rows: Sequence[Any], settings: Settings) -> list[str]
                 "not significant, though the interval excludes 0: p is corrected for the number of tests, the "
                 "interval is not"
             )
-        elif settings.alternative != "two-sided" and (row.difference > 0) != (settings.alternative == "greater"):
+        elif settings.alternative != "two-sided" and (row.outcome == "better") != (settings.alternative == "greater"):
             reason = f"not significant, though the interval excludes 0: the alternative is {settings.alternative!r}"
         else:
             reason = (
@@ -277,7 +308,7 @@ def make_columns(settings: Settings, baseline: str) -> list[Column]:
             *([corrected] if settings.is_corrected else []),
             *([equivalent] if settings.margin is not None else []),
             Column("", lambda row: row.mark, left=True),
-            Column("won/tied/lost", lambda row: f"{row.wins}/{row.ties}/{row.losses}"),
+            Column("won/tied/lost", lambda row: row.counts),
         ),
     ]
 

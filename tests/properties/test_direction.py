@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
+from fastndcg.integrations.spark import partitions
+from fastndcg.integrations.spark.compare import _Summary
 from fastndcg.metrics.families import CATALOG
 from fastndcg.results.results import Results
 from fastndcg.statistics import moments
+from fastndcg.statistics.settings import Settings
 from fastndcg.testing import assert_not_worse
 
 pytest.importorskip("scipy")
@@ -64,7 +67,7 @@ def make_systems(metrics):
 def both():
     """Yield a function that returns what another one makes of results, and of their mirror image."""
     metrics = list_metrics()
-    ids = np.array([f"q{query:02}" for query in range(N)], object)
+    ids = np.array([f"q{chr(97 + query // 7)}{chr(97 + query % 7)}" for query in range(N)], object)  # without numbers
     values = make_systems(metrics)
 
     def results(turned):
@@ -133,6 +136,162 @@ def test_assert_not_worse_takes_a_lower_rank_for_better():
             assert_not_worse(labels, first, last, metric, margin=0.5)
 
 
+COMPARISONS = (
+    {"interval": "percentile", "test": "bootstrap"},
+    {"alternative": "greater"},
+    {"alternative": "less", "test": "t"},
+    {"alternative": "greater", "test": "wilcoxon"},
+    {"alternative": "less", "test": "sign", "correction": "bh"},
+    {"alternative": "greater", "test": "bootstrap", "interval": "t"},
+    {"test": "tukey", "margin": 0.25},
+)
+
+
+@pytest.mark.parametrize("options", COMPARISONS, ids=str)
+def test_comparison_is_mirrored(both, options):
+    """Won and lost, one-sided tests and their notes are those of the mirror image. Numbers have the other sign."""
+
+    def compare(results, _):
+        found = fn.compare(results, replicates=200, family="metric", **options)
+        by = found.by(np.arange(N) % 2)
+        return found, [row.outcome for row in found.rows], [NUMBER.sub("#", note) for note in found.notes], by
+
+    (found, *words, by), (turned, *turned_words, turned_by) = both(compare)
+    assert words == turned_words
+    assert {"better", "worse"} <= set(words[0])
+    check_rows(found.rows, turned.rows)
+    check_differences(by, turned_by)
+
+
+def check_rows(rows, others):
+    """Check the rows of a comparison and of its mirror image: who wins, how surely, and numbers with the other sign."""
+    same = (
+        "system", "n", "n_pairs", "wins", "ties", "losses", "significant", "exact", "reason", "mark", "counts",
+    )  # fmt: skip
+    alike = ("p", "p_corrected", "p_equivalent", "smallest_p", "smallest_difference", "standard_error")
+    for row, other in zip(rows, others, strict=True):
+        assert [str(getattr(row, name)) for name in same] == [str(getattr(other, name)) for name in same]
+        numbers = [getattr(row, name) for name in alike]
+        assert numbers == pytest.approx([getattr(other, name) for name in alike], abs=1e-12, nan_ok=True)
+        turned = (-other.statistic, -other.effect)
+        assert (row.statistic, row.effect) == pytest.approx(turned, nan_ok=True)
+    check_differences(rows, others)
+
+
+def check_differences(rows, others):
+    for row, other in zip(rows, others, strict=True):
+        turned = -other.difference, -other.difference_high, -other.difference_low
+        assert (row.difference, row.difference_low, row.difference_high) == pytest.approx(turned, nan_ok=True)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_spark_comparison_is_mirrored(both, alternative):
+    """Of the sums of two tasks, without Spark. Queries are won and lost where values are 0 and 1."""
+
+    def compare(results, _):
+        request = partitions.Request(results["a"].metrics, fn.conventions["default"], 1)
+        task = partitions.PairsTask(request, (), tuple(results), 0)
+        halves = [
+            {name: Results(own.values[half::2], own.metrics, own.query_ids[half::2], own.convention)
+             for name, own in results.items()}
+            for half in (0, 1)
+        ]  # fmt: skip
+        sums = partitions.add_up_parts([task._compare(half, N // 2, 0)._asdict() for half in halves])
+        summary = _Summary(request, task.systems, 0, Settings(test="t", alternative=alternative))
+        found = summary.tabulate(*sums)
+        return found, [row.outcome for row in found], [NUMBER.sub("#", note) for note in found.notes]
+
+    (found, *words), (turned, *turned_words) = both(compare)
+    assert words == turned_words
+    assert len({row.counts for row in found}) > 2
+    check_rows(found, turned)
+
+
+def strip(markup):
+    """Return a page without numbers, figures and scripts, which have them in other places."""
+    for part in (r"<svg.*?</svg>", r"<script.*?</script>", r"<style.*?</style>", r'href="data:[^"]*"', 'style="[^"]*"'):
+        markup = re.sub(part, "", markup, flags=re.DOTALL)
+    return NUMBER.sub("#", markup)
+
+
+def test_texts_and_pages_are_mirrored(both):
+    """The order of systems, colours, arrows, counts, sentences, and the queries won and lost most."""
+    pytest.importorskip("jinja2")
+    from fastndcg.reports import text
+    from fastndcg.reports.page import page
+    from fastndcg.reports.queries import MetricValues
+
+    def write(results, _):
+        found = fn.compare(results, replicates=100, test="t", segments=np.arange(N) % 2)
+        values = [MetricValues(found, place) for place in range(len(found.metrics))]
+        lists = [(own.find_most_won(system), own.find_most_lost(system)) for own in values for system in (1, 2)]
+        outcomes = np.stack([own.outcomes for own in values])
+        sent = [own.pack(np.arange(N), 0)["sign"] for own in values]
+        lines = "".join(text.terminal(found, colour=True))
+        for name, code in text.COLOURS.items():
+            lines = lines.replace(code, f"<{name}>")
+        return strip(page(found)), re.sub(" +", " ", NUMBER.sub("#", lines)), lists, outcomes, sent
+
+    (*texts, outcomes, signs), (*turned_texts, turned_outcomes, turned_signs) = both(write)
+    for outcome, arrow in (("better", "▲"), ("worse", "▼")):
+        assert f'class="mark {outcome}">{arrow} *' in texts[0]
+        assert f"<{outcome}>" in texts[1]
+    assert texts == turned_texts
+    assert (outcomes == turned_outcomes).all()
+    assert signs == [-sign for sign in turned_signs]
+
+
+def find_colours(figure, sign):
+    """Return the colour of each bar of a histogram, or of its mirror image, by its middle."""
+    return {round(sign * sum(mark.x), 9): mark.colour for mark in figure.marks if mark.kind == "bar"}
+
+
+def test_plots_are_mirrored(both):
+    """The best on top, in the colour of what is better. Of many systems the best has a band."""
+    from fastndcg.reports import plots
+
+    def draw(results, _):
+        found = fn.compare(results, replicates=100, test="t")
+        boards = [fn.leaderboard(found, metric=metric, replicates=100) for metric in found.metrics[:9]]
+        return (
+            [plots.make_forest(found, metric) for metric in found.metrics],
+            [plots.make_histograms(found, metric) for metric in found.metrics],
+            [[mark.colour for mark in plots.make_leaderboard(board).marks] for board in boards],
+        )
+
+    (forests, histograms, colours), (turned_forests, turned_histograms, turned_colours) = both(draw)
+    assert colours == turned_colours
+    for figure, turned in zip(forests, turned_forests, strict=True):
+        assert figure.names == turned.names
+        for mark, other in zip(figure.marks, turned.marks, strict=True):
+            assert (mark.kind, mark.colour, mark.y, mark.is_filled) == (
+                other.kind, other.colour, other.y, other.is_filled,
+            )  # fmt: skip
+            expected = np.sort(-np.ravel(other.x))
+            assert np.sort(np.ravel(mark.x)) == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    for figures, turned in zip(histograms, turned_histograms, strict=True):
+        assert list(figures) == list(turned)
+        for figure, other in zip(figures.values(), turned.values(), strict=True):
+            bars, turned_bars = find_colours(figure, 1), find_colours(other, -1)
+            common = bars.keys() & turned_bars.keys()  # a difference at the edge of two bars is in the right one
+            assert len(common) > len(bars) / 2
+            assert {middle: bars[middle] for middle in common} == {middle: turned_bars[middle] for middle in common}
+
+
+@pytest.mark.parametrize(("metric", "best"), [(fn.P, 7), (fn.FallOut, 0), (fn.num_ret, 0)])
+def test_band_of_the_best_curve(metric, best):
+    """With more than six systems, that of the baseline and of the best are visible."""
+    from fastndcg.reports.plots import make_curve
+
+    metrics = tuple(metric @ k for k in (1, 2, 5))
+    values = np.linspace(0.2, 0.8, 8)
+    systems = {str(place): Results(np.full((4, 3), values[place]), metrics, np.arange(4), fn.conventions["default"])
+               for place in range(8)}  # fmt: skip
+    found = fn.compare(systems, test="t", baseline="4")
+    bands = [mark for mark in make_curve(found, str(metric)).marks if mark.kind == "band"]
+    assert [place for place, mark in enumerate(bands) if not mark.is_hidden] == sorted({4, best})
+
+
 def list_board(board):
     """Return what a leaderboard says beside numbers, and its numbers."""
     names = ("system", "rank", "rank_low", "rank_high", "tier", "wins", "losses")
@@ -182,6 +341,34 @@ def test_published_means_of_an_unknown_metric_are_better_if_higher():
         [note for note in board.notes if "higher values are taken for better" in note] for board in boards.values()
     ]
     assert notes == [[], ["clicks is not known: higher values are taken for better"]]
+
+
+def test_without_direction_nothing_is_won():
+    """Differences are compared, and a difference may be significant, but no system is best."""
+    pytest.importorskip("jinja2")
+    from fastndcg.reports import text
+    from fastndcg.reports.page import page
+
+    values = {"few": np.ones((N, 2)), "more": np.full((N, 2), 2.0)}
+    values["more"][0] = 3.0
+    metrics = fn.num_ret, fn.num_rel_ret
+    results = {name: Results(own, metrics, np.arange(N), fn.conventions["default"]) for name, own in values.items()}
+    found = fn.compare(results, test="t")
+    row, directed = found.rows[1], found.rows[3]
+    assert (row.significant, row.mark, row.outcome, row.counts) == (True, "***", "", "")
+    assert (directed.outcome, directed.counts, directed.difference) == ("better", "48/0/0", row.difference)
+    assert np.isnan([row.wins, row.ties, row.losses]).all()
+    lines = list(text.terminal(found, colour=True))
+    assert not any(code in line for line in lines[:4] for code in (text.COLOURS["better"], text.COLOURS["worse"], "█"))
+    markup = page(found)
+    assert "Neither higher nor lower values are better, so that no system is best." in markup
+    assert markup.count('aria-label="Leaderboard in') == markup.count("▲ ***") == 1
+    alone = page(fn.compare(results, metrics="num_ret", test="t"))
+    assert 'id="leaderboard"' not in alone
+    assert "Best system" not in alone
+    assert not re.search(r"won nan|nan/", alone)
+    with pytest.raises(fn.InvalidInputError, match=r"a one-sided test must have metrics of .* of num_ret"):
+        fn.compare(results, alternative="greater")
 
 
 def test_without_direction_is_refused():

@@ -211,6 +211,33 @@ def test_bands_show_when_somebody_points(tmp_path):
         assert not hidden[0].is_displayed()
 
 
+def test_queries_with_lower_values_are_won(report, tmp_path):
+    """The lists are those of the page, a lower value is won, and without direction none is."""
+    truth, runs = report[1].inputs.truth, report[1].inputs.predictions
+    path = tmp_path / "lower.html"
+    found = fn.compare(truth, runs, "fallout@5, num_ret", replicates=500)
+    found.to_html(path)
+    bars = "return [...document.querySelectorAll('#query-table .delta i')].map((bar) => bar.className)"
+    with chromium(tmp_path / "profile") as driver:
+        driver.get(path.as_uri())
+        script = "return [...document.querySelectorAll('.listed tbody tr')].map((row) => row.cells[1].textContent)"
+        listed = driver.execute_script(script)
+        differences = found.differences("better", "fallout@5")
+        n_won, n_lost = (min(10, int((sign * differences > 1e-12).sum())) for sign in (-1, 1))
+        shown = [row[1] for row in rows(driver) if len(row) > 1]
+        assert min(n_won, n_lost) > 3
+        assert shown == listed[: n_won + n_lost]
+        assert [float(one) < 0 for one in shown] == [True] * n_won + [False] * n_lost
+        assert driver.execute_script(bars) == ["won"] * n_won + ["lost"] * n_lost
+        choose(driver, "which", "all")
+        shown = [float(row[1]) for row in rows(driver)]
+        assert shown == sorted(shown)
+        choose(driver, "metric", "1")
+        for which in ("most", "won", "tied", "lost"):
+            choose(driver, "which", which)
+            assert not [row for row in rows(driver) if len(row) > 1]
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_fits_the_screen_in_both_themes(report, tmp_path, dark, width):

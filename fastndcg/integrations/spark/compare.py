@@ -17,7 +17,7 @@ from fastndcg.integrations.spark.columns import (
 )
 from fastndcg.integrations.spark.evaluate import join_sides, make_request, refuse_disjoint
 from fastndcg.integrations.spark.partitions import SCHEMA, PairsTask, Request, add_up_parts
-from fastndcg.metrics.metric import Metrics
+from fastndcg.metrics.metric import Metrics, check_direction
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.aggregates import PartialSums
@@ -142,6 +142,8 @@ def compare(
     own_names = check_names(columns)
     request = make_request(metrics, convention, False, None)
     parse_query_metrics(request.metrics, request.convention)
+    if alternative != "two-sided":
+        check_direction(request.metrics, "a one-sided test")
     rows, sides = join_sides(qrels, systems, own_names, request, order)
     data = rows.repartition(*filter(None, [check_partitions(partitions)]), "query")
     task = PairsTask(request, sides, names, place, order is not None)
@@ -173,8 +175,9 @@ class _Summary(NamedTuple):
             if system != self.baseline:
                 column = (len(self.systems) + other_places.index(system)) * n_metrics + metric
                 both = [own, ranges[self.baseline * n_metrics + metric]]
-                difference, moments = self._summarize(sums, column, both, TIE_TOLERANCE * float(largest[metric]))
-                pair = PairSummary(moments, difference, self._test(moments))
+                sign = self.request.metrics[metric].sign
+                gain, moments = self._summarize(sums, column, both, TIE_TOLERANCE * float(largest[metric]), sign)
+                pair = PairSummary.of_gain(moments, gain, self._test(moments), sign)
             summaries.append(SystemSummary(system, metric, mean, pair))
         names = [str(metric) for metric in self.request.metrics]
         rows = make_rows(self.systems, names, summaries, sums.counts["n_queries"], self.settings)
@@ -195,9 +198,9 @@ class _Summary(NamedTuple):
         return find_range(sums.sums[column], sums.squares[column], find_bounds(metric, self.request.convention))
 
     def _summarize(
-        self, sums: PartialSums, column: int, ranges: Sequence[Range], threshold: float
+        self, sums: PartialSums, column: int, ranges: Sequence[Range], threshold: float, sign: int = 1
     ) -> tuple[Interval, Moments]:
-        """Return the interval and the moments of one column of values, or of differences of values in two ranges."""
+        """Return the interval and the moments of one column of values, or of gains between values in two ranges."""
         total = sums.sums[column]
         squares = sums.squares[column]
         is_difference = len(ranges) == 2
@@ -206,6 +209,8 @@ class _Summary(NamedTuple):
             moments = count_binary_wins(moments, total, squares)
         elif is_difference and moments.is_constant and abs(moments.mean) > threshold:
             moments = moments._replace(wins=moments.n_queries)  # all differ, so that no test can use their spread
+        if sign < 0:
+            moments = moments.turn()
         return summarize_moments(moments, level=self.settings.level, method=self.settings.interval), moments
 
     def _test(self, moments: Moments) -> Significance:

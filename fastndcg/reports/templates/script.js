@@ -152,12 +152,12 @@
     return packed === metrics[metric].missing ? NaN : packed + metrics[metric].base;
   }
 
-  // The rounded difference from the baseline in units of the last decimal, and its sign: won 1, tied 0, lost -1.
+  // The rounded difference from the baseline in units of the last decimal, and its outcome: won 1, tied 0, lost -1.
   function readDifference(metric, system, query) {
     const code = metrics[metric].codes[system * data.queries.length + query];
     if (code === NO_DIFFERENCE) return { difference: NaN, outcome: NaN };
     const rounded = readValue(metric, system, query) - readValue(metric, data.baseline, query);
-    return { difference: rounded + (code % 3) - 1, outcome: Math.floor(code / 3) - 1 };
+    return { difference: rounded + (code % 3) - 1, outcome: metrics[metric].sign ? Math.floor(code / 3) - 1 : NaN };
   }
 
   function formatUnits(metric, units) {
@@ -260,13 +260,14 @@
   function takeExtreme(rows, outcome) {
     return rows
       .filter((row) => row.outcome === outcome)
-      .sort((a, b) => outcome * (b.difference - a.difference) || a.query - b.query)
+      .sort((a, b) => outcome * metrics[state.metric].sign * (b.difference - a.difference) || a.query - b.query)
       .slice(0, data.listed);
   }
 
   function sortRows(rows) {
     const column = COLUMNS[state.column ?? 1];
-    return rows.sort((a, b) => compare(a[column], b[column], state.direction, column === "name") || a.query - b.query);
+    const direction = state.column === null ? -(metrics[state.metric].sign || 1) : state.direction;
+    return rows.sort((a, b) => compare(a[column], b[column], direction, column === "name") || a.query - b.query);
   }
 
   function listGroups() {
@@ -286,7 +287,7 @@
     line.setAttribute("aria-hidden", "true");
     if (difference) {
       const share = (50 * Math.abs(difference)) / largest;
-      fill.className = difference > 0 ? "won" : "lost";
+      fill.className = { 1: "won", [-1]: "lost" }[Math.sign(difference) * metrics[state.metric].sign] ?? "tied";
       fill.style.width = `${share}%`;
       fill.style.left = difference > 0 ? "50%" : `${50 - share}%`;
       line.append(fill);

@@ -162,16 +162,19 @@ def check_row(ours, theirs):
         assert repr(getattr(ours, name)) == repr(getattr(theirs, name)), name
 
 
-@pytest.mark.parametrize("interval", ["auto", "t"])
-def test_comparisons_equal_one_machine(session, spark, interval):
+@pytest.mark.parametrize(("interval", "alternative"), [("auto", "two-sided"), ("t", "greater"), ("auto", "less")])
+def test_comparisons_equal_one_machine(session, spark, interval, alternative):
+    """Also of metrics whose lower values are better, among them one of 0 and 1, and of one without direction."""
+    metrics = f"{COMPARED}, rank, unjudged@1" + (", num_ret" if alternative == "two-sided" else "")
     judged, runs = draw_pairs()
     with pytest.raises(fn.InvalidInputError, match="`interval` must be 'auto' or 't' for data in parts"):
         spark.compare(session.createDataFrame(judged), {"a": None, "b": None}, "rr", interval="percentile")
-    expected = fn.compare(judged, runs, COMPARED, baseline="new", interval=interval, test="t")
+    options = {"baseline": "new", "interval": interval, "alternative": alternative}
+    expected = fn.compare(judged, runs, metrics, test="t", **options)
     frames = {name: session.createDataFrame(run) for name, run in runs.items()}
-    result = spark.compare(
-        session.createDataFrame(judged), frames, COMPARED, baseline="new", interval=interval, partitions=7
-    )
+    result = spark.compare(session.createDataFrame(judged), frames, metrics, **options, partitions=7)
+    with pytest.raises(fn.InvalidInputError, match="a one-sided test must have metrics of"):
+        spark.compare(session.createDataFrame(judged), frames, "num_ret", alternative="less")
     assert len(result) == len(expected.rows)
     for ours, theirs in zip(result, expected.rows, strict=True):
         check_row(ours, theirs)
