@@ -46,24 +46,25 @@ def beyond_accuracy(
 
     Parameters
     ----------
-    recommended : (n_users, k) int array, ragged column, Recommendations or frame
-        Item ids from 0, in rank order, one row a user. Rows of an array may be padded with -1, or masked. A frame has
-        columns of users, items, and scores or ranks. Then `interactions` and `liked` may be frames, too.
+    recommended : (n_users, k) int array, ragged column, Recommendations, lists of texts, dict or frame
+        Item ids, in rank order, one row a user, or ``{user: items}``. They are numbers from 0, or texts. Rows of an
+        array may be padded with -1, or masked. A frame has columns of users, items, and scores or ranks. Where items
+        are texts, `interactions` and `liked` are frames or dicts, and what is known of items is ``{item: value}``.
     metrics : str, Metric, or iterable of them
         Such as "coverage@10, novelty@10". ``fastndcg metrics`` lists them.
     catalogue : int, optional
         The number of items. By default that of `popularity`, `interactions`, `vectors` or `categories`.
-    interactions : scipy.sparse matrix or Interactions, optional
+    interactions : scipy.sparse matrix, Interactions, dict or frame, optional
         Users by items, such as a model's training data. They give the popularity of items and the number of users.
-    popularity : (n_items,) array, optional
+    popularity : (n_items,) array or dict, optional
         The number of users that have interacted with each item, in place of `interactions`.
     n_users : int, optional
         The number of users, next to `popularity`. Novelty needs it.
-    vectors : (n_items, n_dimensions) array, optional
+    vectors : (n_items, n_dimensions) array or dict, optional
         Vectors of items for ``ILD``, the diversity by cosine distance.
-    categories : (n_items, n_categories) array or sparse matrix of 0 and 1, or ragged column, optional
+    categories : (n_items, n_categories) array or sparse matrix of 0 and 1, ragged column or dict, optional
         The categories of items, or lists of their numbers, for ``ILD(distance=jaccard)`` and ``ILD(distance=hamming)``.
-    liked : scipy.sparse matrix or Interactions, optional
+    liked : scipy.sparse matrix, Interactions, dict or frame, optional
         Items that users like, with labels, one row a user. Serendipity needs them.
     user_ids : (n_users,) array, optional
         The ids of the users. By default their numbers from 0, or the users of the frame.

@@ -57,6 +57,53 @@ def test_equals_reference(case):
     assert table(again).tobytes() == table(result).tobytes()
 
 
+@examples(60)
+@given(case=recommendations())
+def test_texts_are_items_like_their_numbers(case):
+    """Items known by texts, in dicts in any order, give the values of arrays."""
+    lists, known = case
+    users = np.flatnonzero(lists[:, 0] >= 0)  # a user without items is not in a run
+    liked = known["liked"].toarray()
+    arrays = fn.beyond_accuracy(lists[users], ALL, **known | {"liked": sparse.csr_matrix(liked[users])})
+    items = [f"item {number}" for number in range(len(known["popularity"]))]
+    texts = {
+        "popularity": dict(zip(items[::-1], known["popularity"][::-1].tolist(), strict=True)),
+        "vectors": dict(zip(items, known["vectors"], strict=True)),
+        "categories": dict(zip(items, known["categories"], strict=True)),
+        "liked": {f"u{user}": dict(zip(items, liked[user].tolist(), strict=True)) for user in range(len(liked))},
+        "n_users": 9,
+    }
+    rows = {f"u{user}": [items[number] for number in lists[user] if number >= 0] for user in users.tolist()}
+    if rows:
+        found = fn.beyond_accuracy(rows, ALL, **texts)
+        assert found.query_ids.tolist() == list(rows)
+        np.testing.assert_allclose(table(found), table(arrays), rtol=1e-12)
+
+
+def test_forms_of_texts():
+    counts = {"b": 2, "a": 2, "c": 1}
+    expected = fn.beyond_accuracy([[0, 1], [2, 0]], "coverage, novelty@1", popularity=[2, 2, 1], n_users=3).means()
+    known = {"x": ["b", "a"], "y": ["b", "a"], "z": ["c"]}
+    frame = pytest.importorskip("pandas").DataFrame({"user": [1, 1, 2, 2], "item": list("abca"), "rank": [1, 2, 1, 2]})
+    for recommended in ([["a", "b"], ["c", "a"]], {1: ["a", "b"], 2: ["c", "a"]}, frame):
+        assert fn.beyond_accuracy(recommended, "coverage, novelty@1", popularity=counts, n_users=3).means() == expected
+        assert fn.beyond_accuracy(recommended, "coverage, novelty@1", interactions=known).means() == expected
+    for wrong, message in (
+        ({"popularity": [2, 2, 1]}, "`popularity` must be {item: value} where items are texts. Give a dict"),
+        (
+            {"popularity": {"a": 1, "b": 1}},
+            "`recommended` must hold items that `popularity` has, but place 0 of user 1 is",
+        ),
+        ({"popularity": counts, "vectors": {"a": [1]}}, "`vectors` must have each item, but lacks 'b'. Add it"),
+        (
+            {"interactions": fn.Interactions([0, 1], offsets=[0, 2])},
+            "`interactions` must have texts as items, as others",
+        ),
+    ):
+        with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
+            fn.beyond_accuracy([["a", "b"], ["c", "a"]], "coverage", **wrong)
+
+
 def test_models_and_items_beyond_the_numbers_are_refused():
     model = fn.Embeddings([[1.0]], [[2.0], [3.0]])
     with pytest.raises(fn.InvalidTypeError, match=r"not a model \(Embeddings\). Pass its best items: model.top\(k\)"):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import read_ragged
+from fastndcg.inputs.dicts import is_id_rows
 from fastndcg.inputs.frames import ColumnNames, is_frame
 from fastndcg.inputs.ids import IdColumn, join_segments, split_spans
 from fastndcg.inputs.interactions import (
@@ -37,7 +40,7 @@ class ItemData(NamedTuple):
     Lists of recommended items, and data about the items. Data that are not given equal None.
 
     User u has ``items[starts[u] : starts[u] + sizes[u]]``. `n_items` is the size of the catalogue, `sets` are the
-    categories of items as bits of 64-bit numbers, `vectors` are of length 1.
+    categories of items as bits of 64-bit numbers, `vectors` are of length 1. `names` has items that are texts.
     """
 
     items: Array
@@ -51,6 +54,7 @@ class ItemData(NamedTuple):
     sets: Array | None = None
     liked: Interactions | None = None
     user_ids: IdColumn | None = None
+    names: Sequence[Any] = ()
 
 
 def read_item_data(
@@ -60,17 +64,25 @@ def read_item_data(
     """Read and check the lists and all item data."""
     if interactions is not None and popularity is not None:
         raise InvalidInputError("`popularity` must be left out where `interactions` are given, which have it")
-    user_ids = None
-    if is_frame(recommended):
-        run = _number_items(Run.from_frame(recommended, ColumnNames.of(columns, "predictions"), threads=threads))
-        recommended = run
-        user_ids = run.queries
-    if is_frame(interactions):
-        interactions = _read_known(interactions, columns, None, "interactions")
-    if is_frame(liked):
-        liked = _read_known(liked, columns, user_ids, "liked")
+    known = _read_table(Qrels, interactions, columns, threads)
+    run = _read_table(Run, recommended, columns, threads)
+    judged = _read_table(Qrels, liked, columns, threads)
+    by_item = {"popularity": popularity, "vectors": vectors, "categories": categories}
+    names, n_known = _list_names([known, run, judged], by_item.values())
+    if names:
+        popularity, vectors, categories = (_order(*pair, names[:n_known]) for pair in by_item.items())
+        sides = {"interactions": (interactions, known), "recommended": (recommended, run), "liked": (liked, judged)}
+        for name, (value, table) in sides.items():
+            if value is not None and table is None:
+                raise InvalidTypeError(f"`{name}` must have texts as items, as others have. Give a dict or a frame")
+    numbers = dict(zip(names, range(len(names)), strict=True))
+    user_ids = None if run is None else run.queries
+    if known is not None:
+        interactions = _join_users(known, None, "interactions", numbers, n_known)
+    if judged is not None:
+        liked = _join_users(judged, user_ids, "liked", numbers, len(names))
     counts, n_known_users = _read_popularity(interactions, popularity, n_users)
-    items, starts, sizes = _read_lists(recommended)
+    items, starts, sizes = _read_lists(recommended) if run is None else _read_run(run, numbers)
     data = ItemData(
         items,
         starts,
@@ -83,6 +95,7 @@ def read_item_data(
         sets=_encode_categories(categories),
         liked=None if liked is None else _read_interactions(liked, "liked"),
         user_ids=user_ids,
+        names=names,
     )
     source = "popularity" if interactions is None else "interactions"
     item_arrays = {source: counts, "vectors": data.vectors, "categories": data.sets}
@@ -97,32 +110,61 @@ def read_item_data(
     return _check_lists(data, n_by_source, threads)
 
 
-def _number_items(table: Kind) -> Kind:
-    """Return a table whose documents are items in whole numbers. Raise for texts."""
-    if len(table) and table.documents.are_texts:
-        raise InvalidTypeError(
-            f"items of a frame must be whole numbers from 0, but one is {shorten(table.documents.name(0))}. Number "
-            "them, such as by numpy.unique(items, return_inverse=True)"
-        )
-    return table
+def _read_table(kind: type[Kind], value: Any, columns: Any, threads: int) -> Kind | None:
+    """Read items with the ids of their users, or lists of texts. Return None for other items, which are numbers."""
+    if is_frame(value):
+        return kind.from_frame(value, ColumnNames.of(columns, kind.side), threads=threads)
+    if isinstance(value, Mapping):
+        return kind.from_dict(value)
+    return kind.of_id_lists(dict(enumerate(value))) if is_id_rows(value) else None
 
 
-def _read_known(frame: Any, columns: Any, user_ids: IdColumn | None, name: str) -> Interactions:
-    """Read interactions from a frame: of all its users, or of the users with recommended items, in their order."""
-    table = _number_items(Qrels.from_frame(frame, ColumnNames.of(columns, "truth")))
+def _list_names(tables: Sequence[Table | None], by_item: Iterable[Any]) -> tuple[list[Any], int]:
+    """Return the ids of all items and how many of them item data have, which come first. Numbers need no names."""
+    ids = [[] if table is None else table.documents.names().tolist() for table in tables]
+    if not any(isinstance(name, str) for own in ids for name in own[:1]):
+        return [], 0
+    known = dict.fromkeys(chain(ids[0], *(source for source in by_item if isinstance(source, Mapping))))
+    return list(dict.fromkeys(chain(known, *ids[1:]))), len(known)
+
+
+def _order(name: str, values: Any, items: Sequence[Any]) -> Any:
+    """Return what a dict has for items, in their order."""
+    if values is None:
+        return None
+    if not isinstance(values, Mapping):
+        raise InvalidTypeError(f"`{name}` must be {{item: value}} where items are texts. Give a dict")
+    missing = [item for item in items if item not in values]
+    if missing:
+        raise InvalidInputError(f"`{name}` must have each item, but lacks {shorten(missing[0])}. Add it")
+    return [values[item] for item in items]
+
+
+def _number(table: Table, numbers: Mapping[Any, int]) -> Array:
+    """Return the numbers of a table's items."""
+    names = table.documents.names()
+    return np.array([numbers[name] for name in names.tolist()], "i8") if numbers else names
+
+
+def _join_users(
+    table: Qrels, user_ids: IdColumn | None, name: str, numbers: Mapping[Any, int], n_items: int
+) -> Interactions:
+    """Return interactions of all users of a table, or of the users with recommended items, in their order."""
+    items = _number(table, numbers)
     if user_ids is None:
-        return Interactions(table.documents.names(), table.values, table.offsets)
+        return Interactions(items, table.values, table.offsets, n_items=n_items or None)
     rows = find_ids(user_ids, table.queries, "queries", ("recommended", name))
     sizes = np.where(rows >= 0, np.diff(np.append(table.offsets, table.offsets[-1]))[rows], 0)
     offsets, places = join_segments(table.offsets[np.maximum(rows, 0)], sizes)
-    return Interactions(table.documents.names()[places], table.values[places], offsets)
+    return Interactions(items[places], table.values[places], offsets, n_items=n_items or None)
+
+
+def _read_run(run: Run, numbers: Mapping[Any, int]) -> tuple[Array, Array, Array]:
+    items = _number(run, numbers)[run.order_by_score()].astype("i8")
+    return read_only(items), read_only(run.offsets[:-1]), np.diff(run.offsets).astype("i4")
 
 
 def _read_lists(recommended: Any) -> tuple[Array, Array, Array]:
-    if isinstance(recommended, Run):
-        order = recommended.order_by_score()
-        items = read_only(recommended.documents.names()[order].astype("i8"))
-        return items, read_only(recommended.offsets[:-1]), np.diff(recommended.offsets).astype("i4")
     if isinstance(recommended, Recommendations):
         if recommended.duplicates is not None:
             raise InvalidInputError("`recommended` must have each item once in a row. Leave out `duplicates`")
@@ -270,11 +312,13 @@ def _check_lists(data: ItemData, sizes: dict[str, int], threads: int) -> ItemDat
 def _refuse_item(data: ItemData, lacking: str, n_items: int, kind: int, user: int, place: int) -> NoReturn:
     kernels = load_kernels("metrics.beyond_accuracy")
     item = data.items[data.starts[user] + place]
+    known = f", 0 to {n_items - 1}"
+    if data.names:
+        item, known = shorten(data.names[item]), ""
     rules = {
         kernels.REPEATED: f"have each item once in a row, but item {item} stands again in place {place} of user {user}",
         kernels.GAP: describe_gap(item, user, place),
-        kernels.UNKNOWN: f"hold items that `{lacking}` has, 0 to {n_items - 1}, but place {place} of user {user} is "
-        f"{item}",
+        kernels.UNKNOWN: f"hold items that `{lacking}` has{known}, but place {place} of user {user} is {item}",
     }
     raise InvalidInputError(f"`recommended` must {rules[kind]}")
 

@@ -211,8 +211,8 @@ def test_frames_beyond_accuracy():
     )  # fmt: skip
     np.testing.assert_array_equal(result.values, arrays.values)
     assert result.query_ids.tolist() == ["b", "a"]
-    with pytest.raises(fn.InvalidTypeError, match="items of a frame must be whole numbers"):
-        fn.beyond_accuracy(shown.assign(item=list("wxyz")), "coverage", catalogue=3)
+    with pytest.raises(fn.InvalidTypeError, match="`interactions` must have texts as items"):
+        fn.beyond_accuracy(shown.assign(item=list("wxyz")), "coverage", interactions=sp.csr_array([[1, 0, 1]]))
 
 
 def test_sparse_scores():
