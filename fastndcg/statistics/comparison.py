@@ -26,7 +26,7 @@ from fastndcg.statistics.alignment import AlignedValues
 from fastndcg.statistics.all_pairs import Pair, make_pair_columns, make_pair_settings, run_pair_tests
 from fastndcg.statistics.curves import CurvePoint
 from fastndcg.statistics.moments import find_bounds
-from fastndcg.statistics.one_system import describe_intervals, split_segments
+from fastndcg.statistics.one_system import describe_intervals, list_segments, split_segments
 from fastndcg.statistics.result_rows import (
     STARS,
     Row,
@@ -166,9 +166,10 @@ class Comparison(Picklable, Printable):
         self._weighted = (self.query_ids, np.arange(len(self.query_ids))) if weighted is None else weighted
         self.design = design
         self.segments: Array | None = None
+        self._segment_names: list[Any] = []
         self._notes_on_extra = list(notes)
         if segments is not None:
-            self.segments, extra_notes = self._read_segments(segments)
+            self.segments, self._segment_names, extra_notes = self._read_segments(segments)
             self._notes_on_extra += extra_notes
         self.curves = curves
         self.query_texts = read_query_texts(queries, self.query_ids)
@@ -300,15 +301,15 @@ class Comparison(Picklable, Printable):
         >>> [(row.segment, row.system, row.mean) for row in table]
         [('long', 'old', 0.75), ('long', 'new', 1.0), ('short', 'old', 0.75), ('short', 'new', 1.0)]
         """
-        if segments is None and self.segments is None:
+        own, names, extra_notes = self.segments, self._segment_names, list[str]()
+        if segments is not None:
+            own, names, extra_notes = self._read_segments(segments)
+        if own is None:
             raise InvalidInputError("`segments` is missing. Pass one value per query, here or to `compare`.")
         baseline = self.systems.index(self.baseline)
         rows: list[SegmentRow] = []
         methods: set[str] = set()
-        names, extra_notes = self.segments, list[str]()
-        if segments is not None:
-            names, extra_notes = self._read_segments(segments)
-        for name, queries in split_segments(names, self.query_ids):
+        for name, queries in split_segments(own, names):
             design = select_queries(self.design, queries, self.query_ids)
             columns = [column[queries] for column in self.columns]
             about = self.settings, self._bounds, self._signs
@@ -548,11 +549,11 @@ class Comparison(Picklable, Printable):
     def _metric_names(self) -> list[str]:
         return [str(metric) for metric in self.metrics]
 
-    def _read_segments(self, segments: Any) -> tuple[Array, list[str]]:
-        """Return the segment of each compared query, and notes. Arrays have one a query, also for those of weight 0."""
+    def _read_segments(self, segments: Any) -> tuple[Array, list[Any], list[str]]:
+        """Return the segment of each compared query, their names and notes. Arrays also have queries of weight 0."""
         query_ids, weighted = self._weighted
         known, notes = keep_known(segments, "segments", query_ids)
-        return read_for_queries(known, "segments", query_ids, weighted), notes
+        return read_for_queries(known, "segments", query_ids, weighted), list_segments(segments), notes
 
     def _notes_on_weights(self) -> list[str]:
         """Return a note on queries of weight 0, and on the effective number of queries."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,6 @@ from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.results.kinds import PairResults
-from fastndcg.results.per_query import read_per_query_array
 from fastndcg.results.results import Results
 from fastndcg.statistics.alignment import check_aggregates_are_means
 from fastndcg.statistics.analysis import Analysis
@@ -69,7 +68,7 @@ def summarize_segments(results: Results, segments: Any, settings: Settings, **de
     bounds = [find_bounds(metric, results.convention) for metric in results.metrics]
     rows: list[Segment] = []
     methods: set[str] = set()
-    for name, queries in split_segments(names, query_ids):
+    for name, queries in split_segments(names, list_segments(segments)):
         segment_design = select_queries(sampling_design, queries, query_ids)
         analysis = Analysis([values[queries]], quantities, segment_design, settings, bounds)
         for metric, interval in zip(results.metrics, analysis.intervals, strict=True):
@@ -96,15 +95,23 @@ def _read_design(results: Results, design: dict[str, Any]) -> tuple[Design, Arra
     return read_design(results.query_ids, **design)
 
 
-def split_segments(segments: Any, query_ids: Array) -> Iterator[tuple[Any, Array]]:
-    """Yield each segment's name and the indices of its queries, in ascending order of the names."""
-    names, codes = np.unique(read_per_query_array(segments, "segments", query_ids), return_inverse=True)
-    if not len(names):
+def list_segments(segments: Any) -> list[Any]:
+    """Return segments in the order of their categories, of numbers, or in which they first stand in a user's value."""
+    categories = getattr(segments, "cat", segments)  # of a pandas Series
+    if getattr(categories, "ordered", False):
+        return list(categories.categories)
+    names = list(dict.fromkeys(segments.values() if isinstance(segments, Mapping) else np.asarray(segments).tolist()))
+    return names if any(isinstance(name, str) for name in names) else sorted(names)
+
+
+def split_segments(segments: Array, names: Sequence[Any]) -> Iterator[tuple[Any, Array]]:
+    """Yield each segment's name and the indices of its queries, in the order of `names`, without empty ones."""
+    if not len(segments):
         raise InvalidInputError("`segments` must have at least one query, got none. Evaluate at least one query.")
+    own, codes = np.unique(segments, return_inverse=True)
     order = np.argsort(codes, kind="stable")
-    edges = np.searchsorted(codes[order], np.arange(len(names) + 1))
-    for name, start, stop in zip(names.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        yield name, order[start:stop]
+    queries = dict(zip(own.tolist(), np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))
+    yield from ((name, queries[name]) for name in names if name in queries)
 
 
 def describe_intervals(settings: Settings, methods: Collection[str]) -> str:

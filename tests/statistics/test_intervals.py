@@ -328,6 +328,22 @@ class TestSegments:
             assert (row.mean, row.low, row.high, row.n) == (alone.mean, alone.low, alone.high, alone.n)
             assert row.n + row.n_undefined == np.count_nonzero(segments == row.segment)
 
+    def test_segments_stand_in_their_own_order(self):
+        """Ordered categories in theirs, numbers from the lowest, other texts as they first come: not by letters."""
+        pandas = pytest.importorskip("pandas")
+        results, sizes = results_of(drawn(3, 6)[0]), ["short", "medium", "long"]
+        names = ["medium", "short", "medium", "long", "short", "long"]
+        ordered = pandas.Categorical(names, sizes, ordered=True)
+        by_id = dict(zip(results.query_ids[::-1].tolist(), names, strict=True))
+        for segments, order in (
+            (names, ["medium", "short", "long"]), (by_id, ["medium", "short", "long"]), (ordered, sizes),
+            (pandas.Series(ordered, results.query_ids), sizes), ([10, 9, 2, 10, 9, 2], [2, 9, 10]),
+        ):  # fmt: skip
+            assert list(dict.fromkeys(row.segment for row in results.by(segments))) == order
+            comparison = fn.compare({"a": results, "b": results}, segments=segments)
+            for table in (comparison.by(), comparison.by(segments)):
+                assert list(dict.fromkeys(row.segment for row in table)) == order
+
     def test_prints_and_becomes_a_frame(self):
         table = results_of([[0.5], [0.7], [0.1]]).by({"q0": "x", "q1": "x", "q2": "y"})
         assert "only one query has a value" in str(table).splitlines()[2]
