@@ -387,9 +387,9 @@ class TestMetrics:
         code, out, _ = run("metrics", name)
         assert code == 0
         heads = [line[2:].partition("  ")[0] for line in out.splitlines()[1:] if line[2:3].strip()]
-        facts = ["formula", "parameters", "range", "undefined", "ties", "source", "aliases", "trec_eval"]
+        facts = ["use", "formula", "parameters", "range", "undefined", "ties", "source", "aliases", "trec_eval"]
         if CATALOG[name].function_name != "evaluate":
-            facts.insert(5, "taken by")
+            facts.insert(6, "taken by")
         assert heads == facts + [peer for peer, _ in CATALOG[name].peers]
 
 
