@@ -7,6 +7,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from fusion_cases import draw_runs
 
 import fastndcg as fn
 from fastndcg.integrations.spark import partitions
@@ -37,6 +38,10 @@ def list_metrics():
     register("Gain", True)
     register("Cost", False)
     return tuple(metric for metric in map(fn.Metric, CATALOG) if metric.sign and not metric.record.has_one_value)
+
+
+def is_of_labels(metric):
+    return metric.record.function_name == "evaluate" and metric.record.view == "labels"
 
 
 def turn(values, metrics):
@@ -343,6 +348,48 @@ def test_published_means_of_an_unknown_metric_are_better_if_higher():
     assert notes == [[], ["clicks is not known: higher values are taken for better"]]
 
 
+def test_tuning_takes_the_best_mean_of_every_metric():
+    """The lowest of the curve of all weights, where lower values are better."""
+    qrels, runs = draw_runs(3, n_queries=5, n_documents=7)
+    options = {"folds": 2, "convention": "default(ties=id_ascending)"}
+    for metric in map(fn.Metric, CATALOG):
+        if is_of_labels(metric) and metric.sign and metric != fn.GAUC:  # whose mean is weighted
+            tuned = fn.tune_fusion(qrels, runs, metric, ["wsum(norm=min_max)"], **options)
+            best = float((metric.sign * tuned.curve.step_means).max())
+            assert metric.sign * tuned.best.mean == pytest.approx(best, abs=1e-12), metric
+
+
+@pytest.mark.parametrize(
+    ("n_runs", "methods"), [(2, ["rrf", "wsum(norm=min_max)"]), (2, ["wmnz"]), (3, ["rrf(k=60)"])], ids=str
+)
+def test_tuning_is_mirrored(n_runs, methods):
+    """What folds and all queries choose, the rival, and whether there is a gain: a custom metric of each direction."""
+
+    def gain(labels, above, ties, ideal, n_relevant, n_documents, k):
+        return 1.0 - min(above[0], 16) / 16 if len(above) else 0.0
+
+    def cost(labels, above, ties, ideal, n_relevant, n_documents, k):
+        return min(above[0], 16) / 16 if len(above) else 1.0
+
+    words = {"title": "own", "formula": "own", "source": "us", "range": "0 to 1", "ties": ("input", "id_ascending")}
+    metrics = [
+        fn.register(gain, name="OwnGain", **words), fn.register(cost, name="OwnCost", higher_is_better=False, **words)
+    ]  # fmt: skip
+    for seed in (1, 2):
+        qrels, runs = draw_runs(seed, n_queries=12, n_documents=12, n_runs=n_runs, signal=0.5)
+        first, second = (fn.tune_fusion(qrels, runs, metric, methods, folds=3, convention="default(ties=id_ascending)")
+                         for metric in metrics)  # fmt: skip
+        choices, turned_choices = (
+            [[row[:2] for row in tuned.grid], [row.weights for row in tuned.folds], tuned.best[:2], tuned.rival.system,
+             tuned.has_gain, tuned.has_loss, [row.best for row in tuned.methods],
+             NUMBER.sub("#", "".join(tuned.notes).replace("OwnCost", "OwnGain"))]
+            for tuned in (first, second)
+        )  # fmt: skip
+        assert choices == turned_choices
+        assert first.held_out.values == pytest.approx(1 - second.held_out.values)
+        check_rows(first.rows, second.rows)
+
+
 def test_without_direction_nothing_is_won():
     """Differences are compared, and a difference may be significant, but no system is best."""
     pytest.importorskip("jinja2")
@@ -383,6 +430,7 @@ def test_without_direction_is_refused():
             ("a leaderboard", lambda metric=metric: fn.leaderboard(published, metric=metric)),
             ("a leaderboard", lambda metric=metric: fn.leaderboard(compared, metric=metric)),
             ("a leaderboard", lambda metric=metric: fn.leaderboard({"x": 0}, {"a": {}, "b": {}}, metric)),
+            ("tuning", lambda metric=metric: fn.tune_fusion(*draw_runs(1, n_queries=4), metric, ["wsum"])),
         ):
             with pytest.raises(fn.InvalidInputError, match=f"^{owner} must have metrics of which .* of {metric} \\("):
                 call()
@@ -434,9 +482,7 @@ def test_training_tools_are_told_the_direction(ask, monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow.metrics", metrics)
     monkeypatch.setitem(sys.modules, "mlflow", ModuleType("mlflow"))
     monkeypatch.setattr(sys.modules["mlflow"], "metrics", metrics, raising=False)
-    for metric in map(fn.Metric, CATALOG):
-        if metric.record.function_name != "evaluate" or metric.record.view != "labels":
-            continue
+    for metric in filter(is_of_labels, map(fn.Metric, CATALOG)):
         if metric.sign:
             assert ask(metric) is (metric.sign > 0), metric
         elif ask is _ask_torch:

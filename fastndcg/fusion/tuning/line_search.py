@@ -95,7 +95,7 @@ def judge_runs(qrels: Qrels, documents: Run, metric: Metric, convention: Convent
         joined.unjudged_queries,
         joined.n_missing_in_run,
         joined.n_missing_in_qrels,
-        1 if metric.record.higher_is_better else -1,
+        metric.sign,
     )
 
 

@@ -355,11 +355,6 @@ class TunedFusion(Picklable, Printable):
         return self.held_out.metrics[0]
 
     @property
-    def _sign(self) -> int:
-        """1 if higher values of the metric are better, else -1."""
-        return 1 if self.metric.record.higher_is_better else -1
-
-    @property
     def curve(self) -> FusionCurve:
         """The metric against the weight of the first run."""
         return self._find_curve(None)
@@ -389,17 +384,17 @@ class TunedFusion(Picklable, Printable):
     @property
     def rival(self) -> Row:
         """The row of the best system besides the tuned fusion."""
-        return max(self.rows[1:], key=lambda row: self._sign * row.mean)
+        return max(self.rows[1:], key=lambda row: self.metric.sign * row.mean)
 
     @property
     def has_gain(self) -> bool:
         """True if the tuned fusion is significantly better than the best single run, equal weights and rrf(k=60)."""
-        return self.rival.significant and self._sign * self.rival.difference < 0
+        return self.rival.significant and self.rival.outcome == "worse"
 
     @property
     def has_loss(self) -> bool:
         """True if the tuned fusion is significantly worse than the best single run, equal weights or rrf(k=60)."""
-        return self.rival.significant and self._sign * self.rival.difference > 0
+        return self.rival.significant and self.rival.outcome == "better"
 
     def table(self) -> Table[Row]:
         """

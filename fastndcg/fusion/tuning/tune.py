@@ -45,7 +45,7 @@ from fastndcg.fusion.tuning.validate import FoldPlan, Validation, cross_validate
 from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.table import Qrels
-from fastndcg.metrics.metric import Metric
+from fastndcg.metrics.metric import Metric, check_direction
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.aggregates import mean
@@ -94,7 +94,8 @@ def tune_fusion(
     runs : {name: run}, iterable of (name, run), list of runs or of paths
         Two or more runs: see `fuse`.
     metric : str or Metric
-        The metric to improve, such as "ndcg@10". It must depend on the ranks of relevant documents alone.
+        The metric to improve, such as "ndcg@10": to lower, if lower values are better. It must depend on the ranks of
+        relevant documents alone, and have a direction.
     methods : list of str
         Methods of `fuse`, such as ["rrf", "wsum(norm=min_max)"]. A parameter that a text leaves out, such as k of rrf,
         is tuned on a grid, and so are several norms of a run: "wsum(norms={bm25:[min_max,z_score],dense:none})".
@@ -184,6 +185,7 @@ def _make_request(metric: Any, convention: str | Convention) -> Request:
         raise InvalidInputError(
             f"`metric` must be one metric, got {len(request.metrics)}: {shorten(metric)}. Choose one"
         )
+    check_direction(request.metrics, "tuning")
     return request
 
 
