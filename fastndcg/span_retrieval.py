@@ -21,8 +21,7 @@ from fastndcg.results.kinds import SpanResults
 from fastndcg.runtime.threads import check_threads, run_all
 
 CHUNK_SPANS = 1 << 14  # chunks of text whose coverage one kernel call computes
-SPANS = ("chunk_documents", "chunk_starts", "chunk_ends")
-GOLD = ("gold_documents", "gold_starts", "gold_ends", "gold_weights")
+DOCUMENT_BITS = 31  # of a place as kernels take it, above which is the document: see kernels/metrics/spans.py
 
 
 @answer_keywords
@@ -133,18 +132,19 @@ def cover_queries(joined: JoinedSpans, span: Span, depth: int, *, needs_greedy: 
     """Return the inputs of kernels for a span of queries, with offsets from 0."""
     kernels = load_kernels("metrics.spans")
     offsets, gold_offsets = (own[span[0] : span[1] + 1] for own in (joined.offsets, joined.gold_offsets))
-    rows = {name: getattr(joined, name)[offsets[0] : offsets[-1]] for name in SPANS}
-    gold = {name: getattr(joined, name)[gold_offsets[0] : gold_offsets[-1]] for name in GOLD}
+    chunks = find_places(joined.chunk_documents, joined.chunk_starts, joined.chunk_ends, offsets)
+    gold = find_places(joined.gold_documents, joined.gold_starts, joined.gold_ends, gold_offsets)
+    weights = joined.gold_weights[gold_offsets[0] : gold_offsets[-1]]
     offsets, gold_offsets = read_only(offsets - offsets[0]), read_only(gold_offsets - gold_offsets[0])
     n_chunks = int(offsets[-1])
     new_chars, new_gold, new_weight, chunks_weight = np.zeros((4, n_chunks))
-    arguments = ((*rows.values(), offsets), (*gold.values(), gold_offsets), depth)
+    arguments = ((*chunks, offsets), (*gold, weights, gold_offsets), depth)
     kernels.cover_spans(*arguments, new_chars, new_gold, new_weight)
     if needs_greedy:
         kernels.rank_greedily(*arguments, chunks_weight)
-    lengths = gold["gold_ends"] - gold["gold_starts"]
+    lengths = gold[1] - gold[0]
     owners = np.repeat(np.arange(len(gold_offsets) - 1), np.diff(gold_offsets))
-    weights = lengths * gold["gold_weights"]
+    weights = lengths * weights
     return {
         "offsets": offsets,
         "gold_offsets": gold_offsets,
@@ -152,7 +152,14 @@ def cover_queries(joined: JoinedSpans, span: Span, depth: int, *, needs_greedy: 
         "gold_weight": read_only(weights[np.lexsort((-weights, owners))]),
         "chunks_weight": read_only(chunks_weight),
         "new_chars": read_only(new_chars),
-        "all_chars": read_only((rows["chunk_ends"] - rows["chunk_starts"]).astype("f8")),
+        "all_chars": read_only((chunks[1] - chunks[0]).astype("f8")),
         "new_gold": read_only(new_gold),
         "new_weight": read_only(new_weight),
     }
+
+
+def find_places(documents: Array, starts: Array, ends: Array, offsets: Array) -> tuple[Array, Array]:
+    """Return the places of the starts and the ends of some spans."""
+    own = slice(offsets[0], offsets[-1])
+    base = documents[own].astype("i8") << DOCUMENT_BITS
+    return read_only(base + starts[own]), read_only(base + ends[own])

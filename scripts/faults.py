@@ -88,7 +88,7 @@ FAULTS = (
     Fault("all evidence: sets of subtopics all have one sign", "kernels/metrics/subtopics.py",
           "sign = -sign", "sign = sign", DEFINITIONS.format("diversity")),
     Fault("spans: text of a chunk above counts again", "kernels/metrics/spans.py",
-          "others[start:i]", "others[i:i]", DEFINITIONS.format("spans")),
+          "parts.ahead[stop] = last", "parts.ahead[stop] = stop", DEFINITIONS.format("spans")),
     Fault("coverage error: one rank too high", "kernels/metrics/pairs.py",
           "out[query] = hit_above[h] + 1.0 if", "out[query] = hit_above[h] + 0.0 if",
           METRICS),

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import strategies
+from fresh_processes import answer, start
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -144,6 +145,62 @@ def test_threads_change_no_bit(monkeypatch):
     assert fn.evaluate_spans(gold, chunks, metrics, threads=3).values.tobytes() == expected.tobytes()
     alone = fn.evaluate_spans({7: gold[7]}, {7: chunks[7]}, metrics).values
     assert alone.tobytes() == expected[7:8].tobytes()
+
+
+COUNT_STEPS = """
+    import json, os, sys
+    os.environ["NUMBA_DISABLE_JIT"] = "1"
+    import numpy as np
+    import fastndcg as fn
+
+    def count(starts, ends):
+        n_steps = 0
+
+        def trace(frame, event, _):
+            nonlocal n_steps
+            if "kernels" not in frame.f_code.co_filename:
+                return None
+            n_steps += event == "line"
+            return trace
+
+        chunks = {"query": [0] * len(starts), "document": [0] * len(starts), "start": starts, "end": ends}
+        gold = {"query": [0] * len(starts), "document": [0] * len(starts), "start": range(0, 20 * len(starts), 20),
+                "end": range(9, 20 * len(starts), 20)}
+        gold, chunks = ({name: list(values) for name, values in table.items()} for table in (gold, chunks))
+        sys.settrace(trace)
+        fn.evaluate_spans(gold, chunks, "span_iou, span_ndcg, span_ndcg(ideal=chunks)", threads=1)
+        sys.settrace(None)
+        return n_steps
+
+    steps = {}
+    for n in 100, 400:
+        random = np.random.default_rng(0)
+        drawn, widths = random.integers(0, 20 * n, n), random.integers(1, 20 * n, n)
+        permuted, places = random.permutation(n) * 20, np.arange(n)
+        for name, starts, ends in (
+            ("apart", permuted, permuted + 15), ("drawn", drawn, drawn + widths),
+            ("all overlap", permuted, permuted + 20 * n), ("equal", 0 * places, 0 * places + n),
+            ("each in the next", 10 * n - 9 * places, 10 * n + 9 * places),
+            ("each in the last", places, 20 * n - places),
+        ):
+            steps.setdefault(name, []).append(count(starts, ends + 1))
+    print(json.dumps(steps))
+"""
+
+
+def test_steps_grow_little_faster_than_the_chunks_of_a_query():
+    """Four times as many chunks take less than six times as many steps: n log n gives 5.2, all pairs give 16."""
+    steps = answer(start(COUNT_STEPS))
+    assert min(map(min, steps.values())) > 10_000
+    assert {name: counts for name, counts in steps.items() if counts[1] > 6 * counts[0]} == {}
+
+
+def test_one_chunk_weighs_nothing_beside_another():
+    """What rounding leaves of a chunk around a chosen one is no chunk of its own."""
+    gold = {"q": [("a", 0, 10, 1.0), ("a", 10, 20, 1e20), ("a", 20, 30, 1.0), ("b", 0, 9, 1e19)]}
+    chunks = {"q": [("a", 10, 20), ("a", 5, 25), ("b", 0, 9)]}
+    found = fn.evaluate_spans(gold, chunks, "span_ndcg(ideal=chunks)").values[0, 0]
+    assert found == pytest.approx((1e21 + 9e19 / 2) / (1e21 + 9e19 / log2(3)), rel=1e-15)
 
 
 def test_frames_records_and_dicts_agree():
