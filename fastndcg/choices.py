@@ -24,8 +24,9 @@ Family: TypeAlias = Literal["table", "metric"]
 Format: TypeAlias = Literal["parquet", "arrow", "json", "csv", "msmarco", "trec", "jsonl", "trec_diversity"]
 FloorBy: TypeAlias = Literal["value", "limit"]
 FusionKind: TypeAlias = Literal["scores", "ranks", "training", "normalization"]
-IntervalMethod: TypeAlias = Literal["auto", "t", "percentile"]
+IntervalMethod: TypeAlias = Literal["auto", "t", "percentile", "betting"]
 PartInterval: TypeAlias = Literal["auto", "t"]
+GateInterval: TypeAlias = Literal["auto", "t", "betting"]
 MetricFamily: TypeAlias = Literal[
     "gains", "counts", "first_relevant", "cascades", "pairs", "judgments", "subtopics", "agreement", "beyond_accuracy",
     "spans", "custom"

@@ -107,6 +107,7 @@ def make_choices() -> str:
         "FusionKind": FUSION_KINDS,
         "IntervalMethod": settings.INTERVALS,
         "PartInterval": settings.PART_INTERVALS,
+        "GateInterval": settings.GATE_INTERVALS,
         "MetricFamily": [*FAMILIES, CUSTOM],
         "MetricFunction": FUNCTIONS,
         "MissingTruth": MISSING_TRUTH,

@@ -135,6 +135,7 @@ def test_choices_are_those_of_the_registries():
     assert get_args(choices.ConventionName) == tuple(conventions)
     assert get_args(choices.TestName) == settings.TESTS
     assert get_args(choices.IntervalMethod) == settings.INTERVALS
+    assert get_args(choices.GateInterval) == settings.GATE_INTERVALS
     assert get_args(choices.Correction) == settings.CORRECTIONS
     assert get_args(choices.Alternative) == settings.ALTERNATIVES
     assert get_args(choices.TiePolicy) == CHOICES["ties"]

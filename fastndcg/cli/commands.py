@@ -211,8 +211,8 @@ exit codes: 0 pass, 1 fail, 3 undecided, 4 not comparable, 2 wrong use
 """,
         {
             "": "qrels, run",
-            "what is decided": "baseline (gate), metrics (gate), margin (gate), fail-under, fail-by, level, "
-            "sequential, convention (gate)",
+            "what is decided": "baseline (gate), metrics (gate), margin (gate), fail-under, fail-by, "
+            "interval (gate), level, sequential, convention (gate)",
             **READING,
             **CHUNKS,
             **OUTPUT,

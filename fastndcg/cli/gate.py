@@ -32,8 +32,8 @@ def run_gate(arguments: argparse.Namespace) -> int:
     metrics = metrics if metrics or isinstance(baseline, Results) else parse_metrics(options.DEFAULT_METRICS)
     verdict = gate(
         truth, baseline, candidate, metrics, margin=margin, floors=floors, floor_by=arguments.fail_by,
-        **options.pick(arguments, "level sequential convention threads"), **design, **files.list_duplicates(arguments),
-        **files.read_selection(arguments, [candidate_path, arguments.baseline]),
+        **options.pick(arguments, "interval level sequential convention threads"), **design,
+        **files.list_duplicates(arguments), **files.read_selection(arguments, [candidate_path, arguments.baseline]),
     )  # fmt: skip
     text = f"{verdict}\n" if arguments.format == "text" else getattr(verdict, f"to_{arguments.format}")()
     output.write([text], arguments.output)

@@ -207,8 +207,10 @@ OPTIONS = {
     "alternative": _option("--alternative", "NAME", "the alternative hypothesis: two-sided, greater or less (default: "
         "two-sided)", choices.Alternative),
     "alternative (plan)": _first("--alternative", choices.Alternative, ""),
-    "interval": _option("--interval", "NAME", "the confidence interval: auto, the method that holds for the values, t "
-        "or percentile (default: auto)", choices.IntervalMethod),
+    "interval": _option("--interval", "NAME", "the confidence interval: auto, the method that holds for the values, t, "
+        "percentile or betting (default: auto)", choices.IntervalMethod),
+    "interval (gate)": _first("--interval", choices.GateInterval, "the bounds: those that hold for the values, "
+        "Student's, or betting, which holds for any values in a known range"),
     "margin": _option("--margin", "X", "also test whether differences are within ±X (default: no such test)",
         type=float),
     "level": LEVEL,

@@ -414,7 +414,7 @@ class Results(MeanTable):
         ----------
         metric : str or Metric
             One of the metrics.
-        method : {'auto', 't', 'percentile'}, default 'auto'
+        method : {'auto', 't', 'percentile', 'betting'}, default 'auto'
             The kind of interval. See `compare`.
         level, replicates, seed, weights, clusters, strata, threads
             See `compare`.

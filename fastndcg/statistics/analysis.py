@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
+from fastndcg.errors import InvalidInputError
 from fastndcg.rankings.validation import Array
 from fastndcg.statistics import intervals, significance
 from fastndcg.statistics.integer_sums import Quantity, Sums
@@ -28,7 +30,6 @@ class Analysis:
     ----------
     quantities : list of Quantity
     moments : list of Moments
-    intervals : list of Interval
     """
 
     def __init__(
@@ -52,7 +53,16 @@ class Analysis:
         self._settings = settings
         self._sums: Sums | None = None
         self._replicates: Array | None = None
-        self.intervals = [self._compute_interval(place) for place in range(len(self.quantities))]
+        if settings.interval == "betting" and not design.is_plain:
+            raise InvalidInputError(
+                "`interval` must not be 'betting' with weights, clusters, strata or pairs, since its bounds are of "
+                "queries that count alike and are independent. Take 'auto'."
+            )
+
+    @cached_property
+    def intervals(self) -> list[Interval]:
+        """The interval of each quantity."""
+        return [self._compute_interval(place) for place in range(len(self.quantities))]
 
     def tests(self, places: Sequence[int]) -> list[Significance]:
         """Test the quantities with these indices. A quantity with fewer than two queries has the p-value NaN."""
@@ -111,6 +121,9 @@ class Analysis:
     def _compute_interval(self, place: int) -> Interval:
         moments = self.moments[place]
         settings = self._settings
+        if settings.interval == "betting":
+            values = self.quantities[place].values(self._columns)
+            return intervals.compute_betting_interval(values, moments, settings.level)
         if settings.interval != "percentile":
             return intervals.summarize_moments(moments, level=settings.level, method=settings.interval)
         low = math.nan

@@ -120,12 +120,15 @@ def compare(
         Ranking down to rank 100 takes several times as long as nDCG@10 alone.
     queries : {query id: text}, optional
         The texts of queries, for reports. Queries without a text are listed by their ids.
-    interval : {'auto', 't', 'percentile'}
+    interval : {'auto', 't', 'percentile', 'betting'}
         'auto' takes the method whose coverage holds for the values: Clopper–Pearson for 0/1 values, Tango's score for
         their differences, Korn–Graubard for other values in a known range, Student's t with pseudo-observations at the
         ends for their differences, and Student's t for values without a known range, such as DCG.
         'percentile' is the bootstrap, expanded for small samples (T. C. Hesterberg 2015,
         doi:10.1080/00031305.2015.1089789). No interval leaves the range of its metric.
+        'betting' holds for any values in a known range, also if large differences are too rare to be seen
+        (I. Waudby-Smith and A. Ramdas 2024, doi:10.1093/jrsssb/qkad009). It is wide, takes no weights, clusters or
+        strata, and depends a little on the order of the queries.
         docs/how_it_works/statistics_calibration.md has the coverage of each.
     test : {'randomization', 't', 'wilcoxon', 'sign', 'mcnemar', 'bootstrap', 'tukey'}
         'randomization' flips signs and is exact if at most 20 queries differ.

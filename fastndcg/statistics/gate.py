@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from fastndcg import __version__
-from fastndcg.choices import FloorBy, PartInterval, Verdict
+from fastndcg.choices import FloorBy, GateInterval, Verdict
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, format_markdown
@@ -31,14 +31,17 @@ from fastndcg.statistics.alignment import align, check_aggregates_are_means, fin
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.intervals import (
+    BOLDEST,
+    NO_RANGE,
+    NORMAL,
     compute_exact_upper_bound,
-    compute_sequential_bounds,
     convert_gain,
+    find_betting_bounds,
     summarize_moments,
 )
 from fastndcg.statistics.moments import Moments, find_bounds, refuse_wide_margin
 from fastndcg.statistics.sampling_design import read_design
-from fastndcg.statistics.settings import FLOORS_BY, PART_INTERVALS, VERDICTS, Settings, check_choice
+from fastndcg.statistics.settings import FLOORS_BY, GATE_INTERVALS, VERDICTS, Settings, check_choice
 from fastndcg.statistics.significance import count_needed_queries, find_smallest_p_value
 from fastndcg.statistics.table import Column, Table, format_interval, format_number
 
@@ -320,7 +323,7 @@ def gate(
     margin: float | str | Mapping[str, float | str] = 0.0,
     floors: Mapping[str, float] | None = None,
     floor_by: FloorBy = "value",
-    interval: PartInterval = "auto",
+    interval: GateInterval = "auto",
     level: float = 0.95,
     sequential: bool = False,
     weights: Any = None,
@@ -357,7 +360,7 @@ def gate(
         The lowest means that are allowed, whatever the baseline has. The highest where lower values are better.
     floor_by : {'value', 'limit'}
         Whether the candidate's mean must reach the floor, or the one-sided bound of the mean on the worse side.
-    interval : {'auto', 't'}
+    interval : {'auto', 't', 'betting'}
         See `compare`. For values that are 0 or 1 'auto' inverts Tango's score test exactly.
     level : float
         The confidence level of each one-sided bound, from 0.51 to 0.999999.
@@ -366,7 +369,7 @@ def gate(
         betting confidence sequences (I. Waudby-Smith and A. Ramdas 2024, doi:10.1093/jrsssb/qkad009), in the order of
         the queries. For metrics with a known range. Bounds are wider.
     weights, clusters, strata
-        See `compare`. Not with `sequential`.
+        See `compare`. Not with `sequential` or the interval 'betting'.
     convention : str or Convention, optional
         See `evaluate`. By default that of the baseline, if it is results, else "default".
     threads : int, optional
@@ -397,7 +400,7 @@ def gate(
     ('pass', [('q3', -0.5), ('q7', -0.5)])
     """
     settings = Settings(interval=interval, level=level, threads=threads)
-    check_choice("interval", interval, PART_INTERVALS)
+    check_choice("interval", interval, GATE_INTERVALS)
     check_choice("floor_by", floor_by, FLOORS_BY)
     design_options = {"weights": weights, "clusters": clusters, "strata": strata}
     given = [name for name, value in design_options.items() if value is not None]
@@ -439,7 +442,7 @@ def gate(
     bounds = [find_bounds(metric, base.convention, new.convention) for metric in parsed]
     moments = Analysis(columns, quantities, design, settings, bounds).moments
     gains = (columns[1] - columns[0]) * [metric.sign for metric in parsed]
-    rows = _Judge(settings, sequential, floor_by, gains).judge_metrics(moments, margins, limits)
+    rows = _Judge(settings, sequential, floor_by, gains, columns[1]).judge_metrics(moments, margins, limits)
     regressed = _list_regressed(aligned.query_ids[weighted], parsed, columns, gains)
     return Gate(rows, regressed, notes, (columns[0], columns[1]))
 
@@ -448,14 +451,17 @@ class _Judge:
     """
     The bounds and the verdicts of all metrics.
 
-    They are found for gains: differences, with the other sign where lower values are better.
+    They are found for gains: differences, with the other sign where lower values are better. `values` are those of the
+    candidate, for floors.
     """
 
-    def __init__(self, settings: Settings, sequential: bool, floor_by: FloorBy, gains: Array) -> None:
+    def __init__(self, settings: Settings, sequential: bool, floor_by: FloorBy, gains: Array, values: Array) -> None:
         self._settings = settings
         self._sequential = sequential
+        self._is_betting = sequential or settings.interval == "betting"
         self._floor_by = floor_by
         self._gains = gains
+        self._values = values
 
     def judge_metrics(
         self, moments: Sequence[Moments], margins: Mapping[Metric, tuple[float, bool]], floors: Mapping[Metric, float]
@@ -470,7 +476,7 @@ class _Judge:
         highs, failed = self._find_failed(gains, allowed)
         rows: list[GateRow] = []
         for place, (metric, own, base, new) in enumerate(zip(margins, gains, bases, news, strict=True)):
-            worst, method, reason = self._find_low(own, place)
+            worst, method, reason = self._find_bound(own, self._gains[:, place], self._settings.alpha, is_upper=False)
             difference, low, high = convert_gain(own.mean, worst, highs[place], metric.sign)
             row = GateRow(
                 metric=str(metric),
@@ -489,7 +495,7 @@ class _Judge:
                 reason=reason,
             )
             row = self._judge(row, own, place in failed, metric.sign)
-            rows.append(self._judge_floor(row, new, metric.sign))
+            rows.append(self._judge_floor(row, new, place, metric.sign))
         return rows
 
     def _judge(self, row: GateRow, gains: Moments, is_failed: bool, sign: int) -> GateRow:
@@ -530,21 +536,21 @@ class _Judge:
             f"{format_interval(row.low, row.high, signed=True)}{hint}",
         )
 
-    def _judge_floor(self, row: GateRow, moments: Moments, sign: int) -> GateRow:
+    def _judge_floor(self, row: GateRow, moments: Moments, place: int, sign: int) -> GateRow:
         if math.isnan(row.floor):
             return row
         if self._floor_by == "value":
             value, what = row.candidate, "the mean"
         else:
-            found = summarize_moments(moments, level=1 - 2 * self._settings.alpha, method=self._settings.interval)
-            value, side = ((found.low, "lower"), (found.high, "upper"))[::sign][0]
-            what = f"the {100 * self._settings.level:g} % {side} bound of the mean"
+            values, alpha = self._values[:, place], self._settings.alpha
+            value = self._find_bound(moments, values, alpha, is_upper=sign < 0)[0]
+            what = f"the {100 * self._settings.level:g} % {'lower' if sign > 0 else 'upper'} bound of the mean"
         if sign * value >= sign * row.floor:
             return row
         limit = "below the floor" if sign > 0 else "above the ceiling"
         return row._replace(verdict="fail", n_needed=0, reason=f"{what} is {value:.4f}, {limit} {row.floor:g}")
 
-    def _find_failed(self, differences: Sequence[Moments], allowed: Sequence[float]) -> tuple[list[float], set[int]]:
+    def _find_failed(self, gains: Sequence[Moments], allowed: Sequence[float]) -> tuple[list[float], set[int]]:
         """
         Return the upper bound of each gain, and the metrics that fail, by Holm's method.
 
@@ -552,34 +558,30 @@ class _Judge:
         more, until no further one fails.
         """
         failed: set[int] = set()
-        highs = [math.nan] * len(differences)
+        highs = [math.nan] * len(gains)
         is_new = True
         while is_new:
-            open_places = [place for place in range(len(differences)) if place not in failed]
+            open_places = [place for place in range(len(gains)) if place not in failed]
             is_new = False
             for place in open_places:
-                highs[place] = self._find_high(differences[place], place, self._settings.alpha / len(open_places))
+                alpha = self._settings.alpha / len(open_places)
+                highs[place] = self._find_bound(gains[place], self._gains[:, place], alpha, is_upper=True)[0]
             for place in open_places:
                 if highs[place] < -allowed[place]:
                     failed.add(place)
                     is_new = True
         return highs, failed
 
-    def _find_high(self, moments: Moments, place: int, alpha: float) -> float:
-        if self._sequential:
-            return self._find_sequential(place, alpha)[1]
-        return self._find_bound(moments, alpha, is_upper=True)[0]
-
-    def _find_low(self, moments: Moments, place: int) -> tuple[float, str, str]:
-        """Return the lower bound of a gain, the name of its method, and the reason if there is none."""
-        if self._sequential:
+    def _find_bound(self, moments: Moments, values: Array, alpha: float, *, is_upper: bool) -> tuple[float, str, str]:
+        """Return a one-sided bound, the name of its method, and the reason if there is none. That of hits is exact."""
+        if self._is_betting:
             if moments.bounds is None:
-                return math.nan, "betting", "a metric without a known range has no sequential bounds"
-            return self._find_sequential(place, self._settings.alpha)[0], "betting", ""
-        return self._find_bound(moments, self._settings.alpha, is_upper=False)
-
-    def _find_bound(self, moments: Moments, alpha: float, *, is_upper: bool) -> tuple[float, str, str]:
-        """Return a one-sided bound of a difference, exact for pairs of 0/1 values."""
+                return math.nan, "betting", NO_RANGE
+            return (
+                find_betting_bounds(values, moments.bounds, alpha, sequential=self._sequential)[is_upper],
+                "betting",
+                "",
+            )
         interval = summarize_moments(moments, level=1 - 2 * alpha, method=self._settings.interval)
         bound = interval.high if is_upper else interval.low
         if interval.method == "tango":
@@ -587,22 +589,18 @@ class _Judge:
             bound = compute_exact_upper_bound(more, fewer, moments.n_queries, alpha) * (1 if is_upper else -1)
         return bound, interval.method, interval.reason
 
-    def _find_sequential(self, place: int, alpha: float) -> tuple[float, float]:
-        gains = self._gains[:, place]
-        gains = gains[~np.isnan(gains)]
-        if (np.abs(gains) > 1).any():
-            return math.nan, math.nan
-        low, high = compute_sequential_bounds((gains + 1) / 2, alpha)
-        return 2 * low - 1, 2 * high - 1
-
     def _count_needed(self, moments: Moments, margin: float) -> int:
         """Return the number of queries that would decide, 0 where none would."""
         distance = abs(moments.mean + margin)
         if not distance or not moments.standard_deviation > 0:
             return 0
         per_query = moments.standard_error * math.sqrt(moments.n_queries)  # with clusters and weights in it
-        n = count_needed_queries(per_query, distance, self._settings.alpha, PLANNED_POWER)
-        return max(n, moments.n_queries + 1)
+        alpha, least = self._settings.alpha, moments.n_queries + 1
+        if self._is_betting and moments.bounds is not None:
+            share = distance / (moments.bounds[1] - moments.bounds[0])
+            least = max(least, math.ceil(math.log(1 / alpha) / math.log1p(2 * BOLDEST * share)))  # the boldest bets
+            alpha = NORMAL.cdf(-math.sqrt(2 * math.log(1 / alpha)))  # where t has its quantile, bets have this one
+        return max(count_needed_queries(per_query, distance, alpha, PLANNED_POWER), least)
 
 
 def _evaluate_both(
@@ -784,7 +782,10 @@ def _list_notes(base: Results, new: Results, settings: Settings, sequential: boo
     if sequential:
         method = f"one-sided {level} bounds that hold at any number of queries (betting)"
     else:
-        method = f"one-sided {level} bounds of the paired difference; those that let a metric fail are corrected (Holm)"
+        by = " by betting" * (settings.interval == "betting")
+        method = (
+            f"one-sided {level} bounds of the paired difference{by}; those that let a metric fail are corrected (Holm)"
+        )
     notes = [method, f"convention {base.convention}"]
     if base.n_missing_in_run and base.n_missing_in_run == new.n_missing_in_run:
         notes.append(f"{base.n_missing_in_run} judged queries are missing in both ({base.convention.missing_in_run})")

@@ -11,7 +11,8 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, sugges
 from fastndcg.rankings.validation import check_number, check_positive, check_whole_number
 from fastndcg.runtime.threads import check_threads
 
-INTERVALS = ("auto", "t", "percentile")
+INTERVALS = ("auto", "t", "percentile", "betting")
+GATE_INTERVALS = ("auto", "t", "betting")
 PART_INTERVALS = ("auto", "t")  # of data in parts, whose sums can be added
 TESTS = ("randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "tukey")
 ALTERNATIVES = ("two-sided", "greater", "less")

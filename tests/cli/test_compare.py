@@ -73,7 +73,7 @@ class TestCompare:
         assert tuple(lines[-len(compared(runs).notes) :]) == compared(runs).notes
         assert "\x1b" not in out
 
-    @pytest.mark.parametrize("interval", ["auto", "percentile"])
+    @pytest.mark.parametrize("interval", ["auto", "percentile", "betting"])
     def test_choices_are_those_of_python(self, runs, run, interval):
         given = {"baseline": "other", "test": "t", "correction": "bh", "alternative": "less", "interval": interval,
                  "level": 0.9, "replicates": 300, "seed": 4, "convention": "trec_eval"}  # fmt: skip

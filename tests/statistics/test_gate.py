@@ -11,12 +11,15 @@ from system_values import find_tango_score, results_of
 
 import fastndcg as fn
 from fastndcg.statistics.intervals import (
+    compute_betting_bounds,
     compute_exact_upper_bound,
     compute_sequential_bounds,
     compute_tango,
     find_bets,
+    find_betting_bounds,
     find_exact_p_value,
 )
+from fastndcg.statistics.resampling import draw_numbers
 from fastndcg.statistics.significance import count_needed_queries
 
 stats = pytest.importorskip("scipy.stats")
@@ -310,6 +313,102 @@ def test_sequential_bounds_are_those_of_confseq():
         0.843, 0.686, 0.791, 0.855, 0.932, 0.652, 0.543, 0.203,
     ]  # fmt: skip
     assert compute_sequential_bounds(np.array(values), 0.05) == pytest.approx((0.4262, 0.7797), abs=1.01e-4)
+
+
+@pytest.mark.parametrize("n", [5, 12])
+def test_betting_bound_is_where_the_mean_stake_of_all_orders_is_enough(n):
+    """By plain loops: a bet is of the values before it, and the last stakes of eight orders have the mean 1/alpha."""
+    values, alpha = np.random.default_rng(n).beta(2, 1, n), 0.3
+    numbers = draw_numbers(0, 3, 8 * n).tolist()
+    for sign, bound in zip((1, -1), compute_betting_bounds(values, alpha), strict=True):
+        stakes = []
+        for order in range(8):
+            own = numbers[order * n : (order + 1) * n]
+            stake, seen, squares = 1.0, [0.5], [0.25]
+            for _, value in sorted(zip(own, values.tolist(), strict=True)):
+                bet = math.sqrt(2 * math.log(1 / alpha) / (n * sum(squares) / len(squares)))
+                bet = min(bet, 0.9 / (bound if sign > 0 else 1 - bound))
+                stake *= 1 + sign * bet * (value - bound)
+                seen.append(value)
+                squares.append((value - sum(seen) / len(seen)) ** 2)
+            stakes.append(stake)
+        assert sum(stakes) / 8 == pytest.approx(1 / alpha, rel=1e-6)
+
+
+DIFFERENCES = {  # of the skew that other bounds cannot see: values, and their chances
+    "a rare win": ([-0.05, 0.8], [16 / 17, 1 / 17]),
+    "a rare loss": ([0.0, -0.9], [0.978, 0.022]),
+    "losses and wins": ([-1.0, 1.0], [0.7, 0.3]),
+    "hits": ([-1.0, 0.0, 1.0], [0.15, 0.8, 0.05]),
+    "many small, one large": ([-0.02, 0.01, 1.0], [0.6, 0.39, 0.01]),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_betting_bounds_hold_for_skewed_differences(name):
+    """Of 300 samples of 12 and of 60, at most 5 % have a bound that excludes the mean: in fact 1 %."""
+    values, chances = map(np.array, DIFFERENCES[name])
+    generator = np.random.default_rng(3)
+    for n in (12, 60):
+        drawn_values = generator.choice(values, (300, n), p=chances)
+        bounds = np.array([find_betting_bounds(own, (-1.0, 1.0), 0.05) for own in drawn_values])
+        assert (bounds[:, 0] > values @ chances).mean() <= 0.05
+        assert (bounds[:, 1] < values @ chances).mean() <= 0.05
+
+
+def test_betting_gate():
+    """It fails a clear drop, passes a clear gain, and is not sure about what only looks clear."""
+    base = np.linspace(0.4, 0.8, 100)
+    gate = functools.partial(fn.gate, None, results_of(base[:, None]), interval="betting")
+    for gain, verdict in ((-0.3, "fail"), (-0.01, "undecided"), (0.2, "pass")):
+        row = gate(results_of(base[:, None] + gain), margin=0.02).rows[0]
+        assert (row.verdict, row.method) == (verdict, "betting")
+        assert row.low < gain < row.high
+    only_seems_worse = np.where(np.arange(30) == 7, 0.95, 0.05)[:, None]
+    both = results_of(np.full((30, 1), 0.1)), results_of(only_seems_worse)
+    assert fn.gate(None, *both, interval="betting").verdict == "undecided"
+    assert "of the paired difference by betting" in str(gate(results_of(base[:, None])))
+
+
+def test_betting_depends_little_on_the_order_and_takes_floors():
+    values = np.random.default_rng(1).beta(2, 1, (2, 200, 1))
+    ids = [f"q{place:03}" for place in range(200)]
+    bounds = []
+    for order in (np.arange(200), np.argsort(values[1, :, 0])):
+        both = [results_of(own[order], ids=np.array(ids)[order]) for own in values]
+        row = fn.gate(None, *both, interval="betting").rows[0]
+        bounds.append((row.low, row.high))
+        interval = both[1].confidence_interval("ndcg@10", method="betting", level=0.9)
+        for floor, verdict in ((interval.low - 1e-4, "undecided"), (interval.low + 1e-4, "fail")):
+            floors = {"ndcg@10": floor}
+            found = fn.gate(None, *both, margin=0.01, floors=floors, floor_by="limit", interval="betting")
+            assert found.verdict == verdict
+        assert (
+            fn.compare({"old": both[0], "new": both[1]}, interval="betting", level=0.9).rows[1].difference_low
+            == row.low
+        )
+    assert np.ptp(bounds, 0) == pytest.approx(0, abs=0.05 * (bounds[0][1] - bounds[0][0]))
+    assert bounds[0] == pytest.approx(bounds[1], abs=0.01)
+
+
+@pytest.mark.parametrize(("n", "wins", "losses"), [(40, 3, 4), (300, 3, 60)])
+def test_betting_needs_about_so_many_queries(n, wins, losses):
+    row = fn.gate(None, *paired(n, wins, losses), margin=0.1, interval="betting").rows[0]
+    if row.verdict == "undecided":
+        share = math.ceil(1.3 * row.n_needed / n)
+        assert verdict_of(n * share, wins * share, losses * share, margin=0.1, interval="betting") in ("pass", "fail")
+
+
+def test_betting_is_refused_where_it_does_not_hold():
+    both = paired(30, 2, 4)
+    for name in ("weights", "clusters", "strata"):
+        for call in (fn.gate, lambda _, old, new, **options: fn.compare({"a": old, "b": new}, **options)):
+            with pytest.raises(fn.InvalidInputError, match="`interval` must not be 'betting' with weights, clusters"):
+                call(None, *both, interval="betting", **{name: np.arange(30) // 5 + 1})
+    unbounded = [results_of([[value]] * 5, metrics=(fn.DCG,)) for value in (3.0, 2.0)]
+    row = fn.gate(None, *unbounded, interval="betting").rows[0]
+    assert (row.verdict, "without a known range" in row.reason) == ("undecided", True)
+    assert "without a known range" in unbounded[0].confidence_interval("dcg", method="betting").reason
 
 
 def test_sequential_gate_is_wider():
