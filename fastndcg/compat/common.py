@@ -89,7 +89,7 @@ def judge(qrels: Qrels, run: Run, queries: Iterable[str]) -> JudgedRun:
     """Join a run with judgments, for those of the queries that have some. One that the run lacks has no documents."""
     ids = IdColumn.of(queries, "ids of queries")
     pairs = np.stack([find_ids(ids, table.queries, "queries", QRELS_AND_RUN) for table in (qrels, run)], axis=1)
-    pairs = pairs[pairs[:, 0] != ABSENT]
+    pairs = pairs[(pairs[:, 0] != ABSENT) & (np.diff(qrels.offsets, append=0)[pairs[:, 0]] > 0)]
     if not len(pairs):
         return JudgedRun([], Rankings([], [], [0]))
     rankings = make_rankings(qrels, run, pairs, WITHOUT_KEYS, None)[0]

@@ -17,7 +17,6 @@ from fastndcg.inputs.interactions import Recommendations, read_unpadded_items
 from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.models import Model
 from fastndcg.inputs.table import Qrels, Rows, Run, choose_run
-from fastndcg.rankings.validation import read_only
 
 FEWEST = 2
 
@@ -134,11 +133,7 @@ def _read_items(items: Any, name: str, options: Options) -> Run:
         run: Run = items.to_run()
         return run
     numbers, offsets = read_unpadded_items(items.items if isinstance(items, Recommendations) else items, name)
-    sizes = np.diff(offsets)
-    users = np.arange(len(sizes))
-    has_items = sizes > 0
-    bounds = read_only(np.append(offsets[:-1][has_items], offsets[-1]))
-    ranks = np.arange(1.0, int(offsets[-1]) + 1) - np.repeat(bounds[:-1], np.diff(bounds))
-    ids = IdColumn.of(users[has_items], f"ids of users in `{name}`")
-    rows = Rows.in_order(ids, bounds, IdColumn.of(numbers, f"ids of items in `{name}`"), -ranks)
-    return choose_run(options).of(rows, Source(f"`{name}`", lists=bounds), options.threads)
+    ranks = np.arange(1.0, len(numbers) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
+    users = IdColumn.from_limbs(np.arange(len(offsets) - 1))
+    rows = Rows.in_order(users, offsets, IdColumn.of(numbers, f"ids of items in `{name}`"), -ranks)
+    return choose_run(options).of(rows, Source(f"`{name}`", lists=offsets), options.threads)

@@ -417,6 +417,8 @@ def flatten_lists(column: Any, what: str, refuse_nulls: Callable[..., None]) -> 
     values = pyarrow.chunked_array([chunk.flatten() for chunk in column.chunks], column.type.value_type)
     offsets = np.concatenate([[0], np.cumsum(sizes, dtype="i8")])
     refuse_nulls(values, offsets)
+    if pyarrow.types.is_null(values.type):  # all lists are empty, so that Arrow has no type for their values
+        values = values.cast(pyarrow.int64())
     return values, offsets
 
 

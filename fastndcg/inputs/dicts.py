@@ -209,14 +209,13 @@ def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool) -> tu
     Parameters
     ----------
     rows : mapping
-        ``{query: ids}``. A query without ids has no rows, so it counts as missing.
+        ``{query: ids}``. A query without ids has no rows.
     what : str
         "qrels" or "run".
     are_ranked : bool
         True if the order of ids matters, so that sets are refused.
     """
     copied_rows = snapshot(rows, what)
-    queries: list[Any] = []
     ends = [0]
     ids: list[Any] = []
     for query, row in copied_rows.items():
@@ -228,14 +227,12 @@ def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool) -> tu
                 "order. Give a list, the best document first"
             )
         ids.extend(_list_ids(row))
-        if len(ids) > ends[-1]:
-            queries.append(query)
-            ends.append(len(ids))
+        ends.append(len(ids))
     if set(map(type, ids)) - {str}:
         for query, row in copied_rows.items():
             _check_ids(what, query, row, _list_ids(row))
     documents = IdColumn.of(ids, f"ids of documents in the {what}")
-    return IdColumn.of(queries, f"ids of queries in the {what}"), read_only(np.array(ends, "i8")), documents
+    return IdColumn.of(copied_rows, f"ids of queries in the {what}"), read_only(np.array(ends, "i8")), documents
 
 
 def _refuse_mixture(rows: Mapping[Any, Any], what: str, query: Any) -> NoReturn:
@@ -284,7 +281,7 @@ ID_NAMES = ("node_id", "id", "doc_id", "document_id")
 
 
 def holds_retrieved(value: Any) -> bool:
-    """Return True for a mapping of queries whose first filled list has objects with an id."""
+    """Return True for a mapping of queries whose first filled list has objects with an id, or without filled lists."""
     if not isinstance(value, Mapping):
         return False
     for row in value.values():
@@ -293,7 +290,7 @@ def holds_retrieved(value: Any) -> bool:
             return False
         if found:
             return _is_document(found[0])
-    return False
+    return bool(value)
 
 
 def _list_documents(row: Any) -> list[Any] | tuple[Any, ...] | None:

@@ -18,7 +18,14 @@ import numpy as np
 from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import ArrayTruth, layout_and_values, read_ragged
-from fastndcg.inputs.dicts import find_id_rows, holds_retrieved, is_id_rows, read_retrieved, snapshot
+from fastndcg.inputs.dicts import (
+    find_id_rows,
+    holds_retrieved,
+    is_id_list,
+    is_id_rows,
+    read_retrieved,
+    snapshot,
+)
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.formats import LabelsInFile, read_path
 from fastndcg.inputs.frames import LISTS_READ_AS_IDS, Frame, find_usual_roles, is_frame, is_pandas, refuse_unknown
@@ -104,12 +111,10 @@ def _read_pivot(kind: type[Qrels | Run], frame: Any, options: Options) -> Any:
     rows, places = np.nonzero(~np.isnan(values)) if values.dtype.kind == "f" else np.nonzero(np.ones(values.shape))
     documents = IdColumn.of(frame.columns.tolist(), "names of columns").take(places)
     queries = IdColumn.of(frame.index.tolist(), "the index")
-    sizes = np.bincount(rows, minlength=len(frame))
-    filled = np.flatnonzero(sizes)
-    offsets = count_before(sizes[filled])
+    offsets = count_before(np.bincount(rows, minlength=len(frame)))
     source = Source(f"the {kind.what}")
     refuse_repeated(queries, source)
-    return kind.of(Rows.in_order(queries.take(filled), offsets, documents, values[rows, places]), source)
+    return kind.of(Rows.in_order(queries, offsets, documents, values[rows, places]), source)
 
 
 def _read_golden_set(truth: Any, options: Options) -> Qrels:
@@ -294,6 +299,9 @@ def refuse_unknown_form(value: Any, name: str, kind: Kind) -> NoReturn:
 
 def read_run_form(predictions: Any, name: str, options: Options) -> Run:
     """Read a run in any of its forms. Error messages call it `name`."""
+    are_lists = isinstance(predictions, list | tuple) and len(predictions) > 0
+    if are_lists and all(is_id_list(row) and not len(row) for row in predictions):
+        predictions = dict(enumerate(predictions))  # no id shows the form
     run = read_form(predictions, "run", options)
     if run is None:
         refuse_several(predictions, name)
@@ -341,21 +349,6 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
             options.check_no_columns()
     options.check_no_cuts()
     return prepared
-
-
-def pair_id_lists(truth: TruthInput, predictions: Any, options: Options) -> tuple[TruthInput, Any]:
-    """Return lists of whole numbers by position as judgments and a run, if they can only be ids. See `find_id_rows`."""
-    if not isinstance(truth, ArrayTruth):
-        return truth, predictions
-    rows = truth.read_rows()
-    ranked = None if rows is None else find_id_rows(rows, predictions, may_repeat=options.duplicates is not None)
-    if rows is None or ranked is None:
-        return truth, predictions
-    relevant, retrieved = (dict(enumerate(np.split(own.values, own.offsets[1:-1]))) for own in (rows, ranked))
-    qrels = Qrels.of_id_lists(relevant)
-    return TablePair(
-        qrels.placed_in(qrels.source._replace(notes=(LISTS_READ_AS_IDS,))), choose_run(options).of_id_lists(retrieved)
-    ), None
 
 
 def join_predictions(

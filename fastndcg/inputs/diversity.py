@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
@@ -141,8 +142,17 @@ class DiversityQrels(Qrels):
         weights = None
         if importance is not None:
             flat, weights = _add_importance(flat, importance)
-        queries, subtopics, names, values = ([row[place] for row in flat] for place in range(4))
-        table = cls(queries, subtopics, names, values, Source("the qrels", notes=notes), weights)
+        sizes = Counter(query for query, *_ in flat)
+        _, subtopics, documents, labels = ([row[place] for row in flat] for place in range(4))
+        judged = Rows.in_order(
+            IdColumn.of(copied_rows, "ids of queries in the qrels"),
+            np.cumsum([0, *(sizes[query] for query in copied_rows)]),
+            IdColumn.of(documents, "ids of documents in the qrels"),
+            labels,
+        )
+        source = Source("the qrels", notes=notes)
+        shares = None if weights is None else read_importance(weights, source)
+        table = cls.of_judgments(judged, IdColumn.of(subtopics, "ids of subtopics in the qrels"), source, shares)
         put(table, has_alternatives=are_groups and len({row[:2] for row in flat}) < len(flat))
         return table
 
@@ -236,10 +246,10 @@ class DiversityQrels(Qrels):
         rows : dict of dict
             The labels by document and subtopic.
         """
-        rows: dict[Any, dict[Any, Any]] = {}
+        rows: dict[Any, dict[Any, Any]] = {query: {} for query in self.queries.names().tolist()}
         columns = [self._export_columns()[role].tolist() for role in ("query", "subtopic", "document", "label")]
         for query, subtopic, document, label in zip(*columns, strict=True):
-            rows.setdefault(query, {}).setdefault(document, {})[subtopic] = label
+            rows[query].setdefault(document, {})[subtopic] = label
         yield from rows.items()
 
     def _export_columns(self) -> dict[str, Array]:
@@ -336,7 +346,8 @@ def _add_importance(
             f"`importance` must be of judged queries, but query {shorten(missing)} has no judgments. Give a document "
             "with the label 0"
         )
-    every = rows + added
+    places = {query: place for place, query in enumerate(documents)}
+    every = sorted(rows + added, key=lambda row: places[row[0]])
     return every, [importance.get(query, {}).get(subtopic, 1) for query, subtopic, *_ in every]
 
 

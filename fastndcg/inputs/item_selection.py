@@ -306,11 +306,11 @@ def check_truth_shape(
 def convert_to_interactions(qrels: Qrels, n_users: int) -> Interactions:
     """Convert judgments to the items that users like, of whom user u is row u of the predictions."""
     users, items = qrels.queries, qrels.documents
-    if len(users) and (users.are_texts or items.are_texts):
+    texts = next((ids for ids in (users, items) if len(ids) and ids.are_texts), None)
+    if texts is not None:
         raise InvalidTypeError(
             f"`truth` must have whole numbers for users and items where `predictions` is an array, but has "
-            f"{shorten((users if users.are_texts else items).name(0))}. Number them, or give recommendations as a "
-            "frame with scores"
+            f"{shorten(texts.name(0))}. Number them, or give recommendations as a frame with scores"
         )
     numbers = users.numbers()
     wrong = np.flatnonzero((numbers < 0) | (numbers >= n_users))

@@ -486,7 +486,7 @@ def read_score_matrix(predictions: Any) -> Array | None:
             array = np.asarray(predictions)
         except ValueError:  # rows that differ in length
             return None
-        if array.ndim != 2 or array.dtype.kind != "f":
+        if array.ndim != 2 or array.dtype.kind != "f" or not array.size:  # lists without numbers recommend nothing
             return None
         _refuse_numbered_records(predictions)
         return array

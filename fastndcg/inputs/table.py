@@ -133,8 +133,8 @@ class Table(ReadOnly, Exportable):
         Build a table from {query: {document: value}}, or from {query: ids}.
 
         Ids without values are relevant documents with label 1, or ranked documents, the best first. A query with an
-        empty dict or list has no rows, so it counts as missing. Judgments may have both forms, such as labels of a
-        judge for some queries and relevant ids for others.
+        empty dict or list has no rows, but counts: nothing was judged, or retrieved. Judgments may have both forms,
+        such as labels of a judge for some queries and relevant ids for others.
         """
         if not isinstance(rows, Mapping):
             raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but is a {type(rows).__name__}")
@@ -149,17 +149,14 @@ class Table(ReadOnly, Exportable):
                 if not isinstance(row, Mapping):
                     refuse_row(cls.what, copied_rows, query)
             copied_rows = plain_rows(copied_rows, cls.what)
-        filled_rows = copied_rows
-        if not all(copied_rows.values()):
-            filled_rows = {query: row for query, row in copied_rows.items() if row}
-        offsets = count_offsets(filled_rows.values())
-        items = read_items(filled_rows.values(), offsets)
+        offsets = count_offsets(copied_rows.values())
+        items = read_items(copied_rows.values(), offsets)
         if items is None:  # a row has other types, or another thread has changed it: read copies
-            filled_rows = {query: copied for query, row in filled_rows.items() if (copied := dict(row))}
-            offsets = count_offsets(filled_rows.values())
-            items = cls._read_plain_items(filled_rows)
+            copied_rows = {query: dict(row) for query, row in copied_rows.items()}
+            offsets = count_offsets(copied_rows.values())
+            items = cls._read_plain_items(copied_rows)
         values, documents = items
-        queries = IdColumn.of(filled_rows, f"ids of queries in the {cls.what}")
+        queries = IdColumn.of(copied_rows, f"ids of queries in the {cls.what}")
         return cls.of_distinct(Rows.in_order(queries, offsets, documents, values), Source(f"the {cls.what}"))
 
     @classmethod
@@ -167,7 +164,7 @@ class Table(ReadOnly, Exportable):
         """Build a table from {query: ids}."""
         queries, offsets, documents = read_id_lists(rows, cls.what, are_ranked=cls.value_name == "score")
         source = Source(f"the {cls.what}", lists=offsets)
-        if not documents.are_texts:
+        if len(documents) and not documents.are_texts:
             are_read_as_ids = cls.side == "truth" and not isinstance(next(iter(rows.values())), Set)
             remedy = (*cls.repeats_remedy, ". For labels and scores give lists of both without queries")
             source = source._replace(remedy=remedy, notes=(READ_AS_IDS,) * are_read_as_ids)
@@ -235,16 +232,14 @@ class Table(ReadOnly, Exportable):
                 groups = Groups(offsets, None, offsets[:-1])
                 describe = functools.partial(describe_row, queries.take(groups.number_rows()), documents, source)
                 values = convert_ranks(values, groups, describe, source.name)
-        filled = np.flatnonzero(np.diff(offsets))  # a query without ids counts as missing
-        bounds = np.append(offsets[:-1][filled], offsets[-1])
-        rows = Rows.in_order(queries.take(filled), bounds, documents, values)
+        rows = Rows.in_order(queries, offsets, documents, values)
         return cls.of(rows, source._replace(numbers=None), threads)
 
     def write(self, path: FilePath, *, format: WrittenFormat | None = None) -> None:
         """
         Write the rows to a file, which `read_qrels` or `read_run` reads back with equal values.
 
-        Whole ids are read back as texts, but from Parquet as numbers.
+        Whole ids are read back as texts, but from Parquet as numbers. Queries without documents stand in JSON alone.
 
         Parameters
         ----------
@@ -357,7 +352,7 @@ class Table(ReadOnly, Exportable):
         return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets)) * len(firsts) + codes
 
     def keep(self, rows: Array, values: Array | None = None) -> Self:
-        """Return a table of some rows in their order, one or more of each query, with new values if they are given."""
+        """Return a table of some rows in their order, and of all queries, with new values if they are given."""
         groups = Groups(np.searchsorted(rows, self.offsets), None, self.offsets[:-1])
         kept = read_only((self.values if values is None else values)[rows])
         source = self.source.select(self.input_row(rows))
@@ -657,7 +652,7 @@ class Run(Table):
         Write the run to a file, which `read_run` reads back with equal scores.
 
         TREC's lines stand by falling score, and equal scores keep their order. Other formats keep the order of rows.
-        Whole ids are read back as texts, but from Parquet as numbers.
+        Whole ids are read back as texts, but from Parquet as numbers. Queries without documents stand in JSON alone.
 
         Parameters
         ----------

@@ -178,7 +178,7 @@ def list_json(table: Table) -> Iterator[str]:
     for line in _list_objects(table):
         yield f"{separator}{line}"
         separator = ",\n"
-    yield "\n}\n" if len(table) else "{}\n"
+    yield "\n}\n" if len(table.queries) else "{}\n"
 
 
 def _list_objects(table: Table) -> Iterator[str]:

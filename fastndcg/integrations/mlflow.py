@@ -6,7 +6,6 @@ Columns of predictions and targets hold a list of ids in each row, as for MLflow
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,9 +52,7 @@ def make_metric(metric: Metrics, **options: Any) -> Any:
     def compute(predictions: Sequence[Any], targets: Sequence[Any]) -> Any:
         relevant = {row: set(ids) for row, ids in enumerate(targets)}
         result = evaluate(relevant, {row: list(ids) for row, ids in enumerate(predictions)}, first, **options)
-        values = dict(zip(result.query_ids.tolist(), result[first].tolist(), strict=True))
-        scores = [values.get(row, math.nan) for row in relevant]
-        return module.MetricValue(scores=scores, aggregate_results={"mean": result.means()[0]})
+        return module.MetricValue(scores=result[first].tolist(), aggregate_results={"mean": result.means()[0]})
 
     name = str(first).replace("@", "_at_")
     return module.make_metric(eval_fn=compute, greater_is_better=first.sign > 0, name=name)

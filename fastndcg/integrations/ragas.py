@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -41,10 +40,8 @@ def make_metric(metric: Metrics, **options: Any) -> Callable[..., float]:
 
     def compute(retrieved_context_ids: list[Any], reference_context_ids: list[Any]) -> float:
         relevant = {str(name) for name in reference_context_ids}
-        run = {"asked": [str(name) for name in retrieved_context_ids], "other": ["other"]}  # a run has rows
-        result = evaluate({"asked": relevant, "other": {"other"}}, run, first, **options)
-        values: dict[str, float] = dict(zip(result.query_ids.tolist(), result[first].tolist(), strict=True))
-        return values.get("asked", math.nan)
+        run = {"asked": [str(name) for name in retrieved_context_ids]}
+        return float(evaluate({"asked": relevant}, run, first, **options)[first][0])
 
     compute.__name__ = str(first)
     return compute

@@ -113,7 +113,8 @@ class Convention(NamedChoices):
         'zero': no gain, not relevant. 'keep': a negative gain. 'removed': these documents are removed before ranking.
         'raise_in_arrays': an error in arrays and 'zero' in qrels, where they mean pooled and not judged.
     missing_in_run : {'zero', 'skip', 'raise'}
-        A judged query that is missing in the run: it ranks no documents, is skipped, or raises an error.
+        A judged query that is missing in the run: it ranks no documents, is skipped, or raises an error. One that is
+        there with an empty list is not missing.
     missing_in_qrels : {'skip', 'undefined', 'raise'}
         A query of the run without judgments: it is skipped, undefined, or raises an error.
     nan_scores : {'raise', 'last'}

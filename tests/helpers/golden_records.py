@@ -94,7 +94,7 @@ def convention_of(record):
     if peer == "ir_measures" and "[RR@" in call:
         convention = parse_convention("ms_marco(ties=id_ascending)")
     if record["name"] == "empty_ranking" and peer not in EMPTY_IS_MISSING:
-        convention = convention.replace(missing_in_run="zero")  # an empty list of a dict is no query of a run
+        convention = convention.replace(missing_in_run="zero")  # the rows below hold no query without documents
     for word, choices in CHOICES.get(peer.partition("-")[0] if peer.startswith("trec") else peer, {}).items():
         if word in f" {call}":
             convention = convention.replace(**choices)

@@ -75,8 +75,8 @@ def test_whole_numbers_empty_lists_and_fractional_labels():
     truth, run = {"q1": ["a"], "q2": set(), "q3": ["b"]}, {"q1": ["a"], "q2": ["a"], "q3": []}
     expected = fn.evaluate({"q1": {"a": 1}, "q2": {}, "q3": {"b": 1}}, {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {}}, "rr")
     result = fn.evaluate(truth, run, "rr")
-    assert result.to_dict() == expected.to_dict() == {"q1": {"RR": 1.0}, "q3": {"RR": 0.0}}
-    assert (result.n_missing_in_run, result.n_missing_in_qrels) == (1, 1)
+    assert result.to_dict() == expected.to_dict() == {"q1": {"RR": 1.0}, "q2": {"RR": 0.0}, "q3": {"RR": 0.0}}
+    assert (result.n_missing_in_run, result.n_missing_in_qrels) == (0, 0)
     result = fn.evaluate({"q": {"a": 0.5, "b": 0.25}}, {"q": ["b", "a"]}, "dcg")
     assert not result.notes
 
@@ -113,7 +113,7 @@ BAD = {
     "an id alone": ({"q1": "d1"}, RANKED, r"For one id per query give lists: {query: \[id\]}"),
     "lists and None": (RELEVANT, {"q1": ["d1"], "q2": None}, "must map queries to dicts, but 'q2' maps to None"),
     "no ids and None": ({"q1": [], "q2": None}, RANKED, "must map queries to dicts, but 'q2' maps to None"),
-    "no ids at all": ({"q1": []}, RANKED, "the qrels must have a query with a document, but are empty"),
+    "no queries at all": ({}, RANKED, "the qrels must have a query with a document, but are empty"),
     "a set as a column": ({"query": ["q"], "document": {"d"}}, RANKED, "is a dict of columns. Give a frame"),
     "a frame as a column": ({"query": pandas.DataFrame(), "label": [1]}, RANKED, "is a dict of columns. Give a frame"),
     "columns of two lengths": ({"query": ["q", "q"], "document": ["d"]}, RANKED,

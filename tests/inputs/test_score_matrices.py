@@ -405,7 +405,7 @@ def test_no_users_no_items_and_nothing_relevant():
     assert np.isnan(result["ndcg"]).all()
     scores = np.array([[0.2, 0.1], [0.3, 0.4]])
     expected = fn.evaluate(fn.Interactions([], offsets=[0, 0, 0]), scores, "rr,ndcg").to_dict()
-    for truth in ({}, {0: set()}, {"q": {}}):
+    for truth in ({}, {0: set()}, {0: {}, 1: {}}):
         np.testing.assert_equal(fn.evaluate(truth, scores, "rr,ndcg").to_dict(), expected)
 
 
