@@ -22,7 +22,6 @@ from fastndcg.inputs.dispatch import (
     TruthInput,
     join_predictions,
     make_selection,
-    pair_id_lists,
     prepare_truth,
 )
 from fastndcg.inputs.duplicates import make_duplicates
@@ -460,7 +459,6 @@ def evaluate_prepared(
     if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # the usual call of a service
         joined: Any = truth.rankings(predictions)
     else:
-        truth, predictions = pair_id_lists(truth, predictions, options)
         joined = join_system(truth, predictions, request, options, out)
     convention = request.qrels_convention if isinstance(truth, Qrels | TablePair) else request.array_convention
     denominators = tuple(request.denominators.values()) if request.denominators else ()

@@ -29,7 +29,7 @@ from fastndcg.explaining.contributions import (
     make_case,
 )
 from fastndcg.exports import Exportable, PrintedTable, Rows, dump_json, html_table, text_table
-from fastndcg.inputs.dispatch import TruthInput, make_selection, pair_id_lists, prepare_truth
+from fastndcg.inputs.dispatch import TruthInput, make_selection, prepare_truth
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.records import read_once
@@ -119,7 +119,7 @@ def explain(
         offsets, groups, query_ids, columns, selection=selection, other=predictions, is_alone=predictions is None,
         duplicates=make_duplicates(duplicates, ranks, parents),
     )  # fmt: skip
-    prepared, predictions = pair_id_lists(prepare_truth(truth, options), predictions, options)
+    prepared = prepare_truth(truth, options)
     predictions = read_once(predictions)  # an iterator gives its records to one convention only
     make_case_under = functools.partial(make_case, prepared, predictions, options, metrics[0], query)
     if against is None:

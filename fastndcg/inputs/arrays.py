@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 
 BYTES = 256  # patterns whose numbers fit a byte
 ENTRY = np.dtype([("subtopic", "i4"), ("label", "f8")])
+BOTH_WAYS = (
+    ". Give a score for each label, as rows of one length or by offsets=, or, if these are lists of ids, "
+    "[set(ids) for ids in truth] and fn.Recommendations(predictions)"
+)
 
 
 @dataclass(slots=True)
@@ -57,20 +61,27 @@ class ArrayLayout(Picklable):
     is_ragged: bool = False
     name: str = "labels"
 
-    def arrange(self, values: npt.ArrayLike, name: str) -> Array:
-        """Return values of this shape in one dimension, query after query, with a copy only if `order` needs one."""
+    def arrange(self, values: npt.ArrayLike, name: str, *, could_be_ids: bool = False) -> Array:
+        """
+        Return values of this shape in one dimension, query after query, with a copy only if `order` needs one.
+
+        With `could_be_ids`, what this layout is of are whole numbers in rows, as lists of ids are, too.
+        """
         lists = read_ragged(values, name)
+        array = as_numbers(values if lists is None else lists.values, name)
+        remedy = BOTH_WAYS if could_be_ids and array.dtype.kind in "iu" else ""
+        if self.is_ragged and array.ndim == 2:
+            self._check_offsets(np.arange(len(array) + 1) * array.shape[1], name, remedy)
+        if lists is not None and (self.is_ragged or len(self.shape) == 2):
+            self._check_offsets(lists.offsets, name, remedy)
         if (lists is not None) != self.is_ragged:
             kinds = "not ragged" if self.is_ragged else "ragged"
             raise InvalidInputError(f"`{self.name}` and `{name}` must be alike, but `{name}` are {kinds}. Convert them")
-        if lists is not None:
-            self._check_offsets(lists.offsets, name)
-        array = as_numbers(values if lists is None else lists.values, name)
         if array.shape == (*self.shape, 1):  # a column, as models predict it
             array = array[..., 0]
         if array.shape != self.shape:
             raise InvalidInputError(
-                f"`{name}` must have the shape of `{self.name}`, {self.shape}, but has {array.shape}"
+                f"`{name}` must have the shape of `{self.name}`, {self.shape}, but has {array.shape}{remedy}"
             )
         return self.in_order(array)
 
@@ -79,12 +90,12 @@ class ArrayLayout(Picklable):
         flat = array if array.ndim == 1 else array.reshape(-1)
         return flat if self.order is None else flat[self.order]
 
-    def _check_offsets(self, offsets: Array, name: str) -> None:
+    def _check_offsets(self, offsets: Array, name: str, remedy: str) -> None:
         if len(offsets) != len(self.offsets):
             n_labels = len(self.offsets) - 1
             n_scores = len(offsets) - 1
             raise InvalidInputError(
-                f"`{name}` must have the same number of lists as `{self.name}`, {n_labels}, but has {n_scores}"
+                f"`{name}` must have the same number of lists as `{self.name}`, {n_labels}, but has {n_scores}{remedy}"
             )
         differ = np.flatnonzero(offsets != self.offsets)
         if len(differ):
@@ -92,7 +103,7 @@ class ArrayLayout(Picklable):
             sizes = [int(bounds[query + 1] - bounds[query]) for bounds in (self.offsets, offsets)]
             raise InvalidInputError(
                 f"`{name}` must have the same number of numbers as `{self.name}` in each list, but list {query} has "
-                f"{sizes[1]} and not {sizes[0]}"
+                f"{sizes[1]} and not {sizes[0]}{remedy}"
             )
 
     def place(self, _: str, document: int) -> str:
@@ -111,6 +122,8 @@ class ArrayTruth(Picklable):
 
     _index: Any = None  # of labels in a pandas Series
 
+    _could_be_ids: bool = False  # labels are whole numbers in rows
+
     def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
         if is_series(labels):
             self._index = labels.index
@@ -125,17 +138,12 @@ class ArrayTruth(Picklable):
                 labels, self._patterns = encode_matrix(labels)
         self._layout, values = layout_and_values(labels, "labels", offsets, groups, query_ids)
         self._labels = as_labels(values, "labels")
+        self._could_be_ids = values.dtype.kind in "iu" and (self._layout.is_ragged or len(self._layout.shape) == 2)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= freeze(state)
         arrays = ("offsets", "order", "query_ids")
         self._layout = replace(self._layout, **{name: freeze(getattr(self._layout, name)) for name in arrays})
-
-    def read_rows(self) -> Ragged | None:
-        """Return the labels of each query, if they are rows without ids and subtopics, else None."""
-        layout = self._layout
-        is_by_row = layout.order is None and layout.query_ids is None and (layout.is_ragged or len(layout.shape) == 2)
-        return Ragged(self._labels, layout.offsets) if is_by_row and self._patterns is None else None
 
     def rankings(self, scores: Any) -> Rankings:
         """Make rankings of scores of the same shape."""
@@ -145,7 +153,7 @@ class ArrayTruth(Picklable):
             scores = align_series(scores, "scores", self._index)
         is_alike = is_kernel_ready(scores, READY_SCORES) and scores.shape == layout.shape
         if not is_alike or layout.order is not None or layout.is_ragged:
-            values = layout.arrange(scores, "scores")
+            values = layout.arrange(scores, "scores", could_be_ids=self._could_be_ids)
             scores = as_scores(values, "scores")
             is_wide_number = is_wide(values)
         rankings = Rankings.from_checked(

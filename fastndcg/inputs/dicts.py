@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Mapping, Set, Sized
-from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.arrays import Ragged
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import are_columns, refuse_row
 from fastndcg.kernels.lookup import load_kernels
@@ -97,32 +95,6 @@ def is_id_rows(value: Any) -> bool:
         return isinstance(first, Set)
     are_records = isinstance(first, tuple) and len(first) in (2, 3) and len(set(map(len, value))) == 1
     return len(first) > 0 and not are_records
-
-
-def find_id_rows(truth: Ragged, predictions: Any, *, may_repeat: bool = False) -> Ragged | None:
-    """
-    Return predictions as lists of ids by position, if they and the truth can be nothing else.
-
-    They are whole numbers, different in each list, and lists of the two sides differ in length. With `may_repeat`,
-    those of predictions may be equal.
-    """
-    if not isinstance(predictions, list | tuple) or not predictions or not isinstance(predictions[0], list | tuple):
-        return None
-    try:
-        values = np.array(list(chain.from_iterable(predictions)))
-    except (TypeError, ValueError):  # rows that are no lists of numbers
-        return None
-    offsets = np.cumsum([0, *map(len, predictions)])
-    if len(offsets) != len(truth.offsets) or (offsets == truth.offsets).all():
-        return None
-    for lists in (truth, Ragged(values, offsets)):
-        if lists.values.ndim != 1 or lists.values.dtype.kind not in "iu":
-            return None
-        is_free = may_repeat and lists is not truth
-        bounds = read_only(lists.offsets)
-        if not is_free and IdColumn.from_limbs(lists.values).find_duplicate(bounds, 0, len(bounds) - 1):
-            return None
-    return Ragged(values, offsets)
 
 
 def holds_id_lists(rows: Any, what: str) -> bool:

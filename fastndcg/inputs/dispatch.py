@@ -18,17 +18,10 @@ import numpy as np
 from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import ArrayTruth, layout_and_values, read_ragged
-from fastndcg.inputs.dicts import (
-    find_id_rows,
-    holds_retrieved,
-    is_id_list,
-    is_id_rows,
-    read_retrieved,
-    snapshot,
-)
+from fastndcg.inputs.dicts import holds_retrieved, is_id_list, is_id_rows, read_retrieved, snapshot
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.formats import LabelsInFile, read_path
-from fastndcg.inputs.frames import LISTS_READ_AS_IDS, Frame, find_usual_roles, is_frame, is_pandas, refuse_unknown
+from fastndcg.inputs.frames import Frame, find_usual_roles, is_frame, is_pandas, refuse_unknown
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import (
     Interactions,

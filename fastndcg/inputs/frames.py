@@ -300,10 +300,6 @@ def _choose_all(letters: frozenset[str], names: Iterable[str]) -> list[str]:
     return [name for name in names if _simplify(name) in letters]
 
 
-LISTS_READ_AS_IDS = (
-    "lists of whole numbers differ in length between truth and predictions, and were read as ids. For labels and "
-    "scores give a score for each label"
-)
 PLAIN = {str, dict, list, tuple, type(None)}  # of values that are no frames
 SOURCE_ROWS = 1 << 16  # that libraries read at once
 
@@ -465,8 +461,7 @@ class Frame:
         """
         Return a frame of relevant ids and one of retrieved ids, if each row is a query with a list of both.
 
-        Lists of ids may be in columns of labels and scores: texts are ids, and so are whole numbers if the lists of a
-        row differ in length.
+        Lists of ids may be in columns of labels and scores if they are texts.
         """
         if self.given.side == "predictions" or self.given.is_alone is False:
             return None
@@ -477,13 +472,10 @@ class Frame:
             role: [name for name in self.candidates[role] if name in self._names]
             for role in ("document", "retrieved", "label", "score")
         }
-        note: tuple[str, ...] = ()
         if names["label"] and names["score"]:
             if names["document"] or not self._hold_ids(names["label"], names["score"]):
                 return None
             relevant, retrieved = names["label"], names["score"]
-            if not self._holds_texts(relevant[0]):
-                note = (LISTS_READ_AS_IDS,)
         else:
             relevant, retrieved = names["document"] or names["label"], names["retrieved"] or names["score"]
         if len(relevant) != 1 or len(retrieved) != 1 or relevant == retrieved:
@@ -504,21 +496,15 @@ class Frame:
             view.given = ColumnNames(by_role, side, must_exist=True, is_alone=False)
             view._names = list(by_role.values())
             view.candidates = find_roles(view.given, tuple(view._names))
-            view.notes = note
             frames.append(view)
         return frames[0], frames[1]
 
     def _hold_ids(self, labels: list[str], scores: list[str]) -> bool:
-        """Return True if columns of labels and scores have lists of ids."""
+        """Return True if columns of labels and scores have lists of texts."""
         if len(labels) != 1 or len(scores) != 1 or labels == scores:
             return False
         names = labels + scores
-        if not all(map(self._has_lists, names)):
-            return False
-        if any(map(self._holds_texts, names)):
-            return True
-        first, second = (self._count_whole_numbers(name) for name in names)
-        return first is not None and second is not None and not np.array_equal(first, second)
+        return all(map(self._has_lists, names)) and any(map(self._holds_texts, names))
 
     def _holds_texts(self, name: str) -> bool:
         """Return True if a column has lists of texts."""
@@ -527,11 +513,6 @@ class Frame:
     def _has_lists(self, name: str) -> bool:
         """Return True if a column has lists."""
         return str(self._table.column(name).type).startswith(LIST_TYPES)
-
-    def _count_whole_numbers(self, name: str) -> Array | None:
-        """Return the sizes of a column's lists, or None if they hold other values than whole numbers."""
-        values, offsets = self._flattened(name, self._get(name))
-        return np.diff(offsets) if _are_whole(values) else None
 
     def _describe_type(self, name: str) -> str:
         return str(self._get(name).type)

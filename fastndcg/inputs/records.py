@@ -126,13 +126,6 @@ class Records(Frame):
         """Return True if a field has lists of texts."""
         return any(isinstance(value, str) for values in self._get(name) for value in values)
 
-    def _count_whole_numbers(self, name: str) -> Array | None:
-        """Return the sizes of a field's lists, or None if they hold other values than whole numbers."""
-        rows = self._get(name)
-        if any(isinstance(value, bool) or value % 1 for values in rows for value in values):
-            return None
-        return np.array(list(map(len, rows)))
-
     def _describe_type(self, name: str) -> str:
         return type(self._get(name)[0]).__name__
 

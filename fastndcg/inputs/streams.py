@@ -129,7 +129,10 @@ class ScoredRows(Picklable):
         labels = frame.read_lists("label")
         values = as_labels(labels.values, "labels")
         scores, offsets = frame.read_lists("score")
-        refuse_sizes("label", labels.offsets, "score", offsets, source)
+        ids: tuple[Any, ...] = ()
+        if (scores % 1 == 0).all():
+            ids = (", or for lists of ids ", Column("document", "truth"), " and ", Column("document", "predictions"))
+        refuse_sizes("label", labels.offsets, "score", offsets, source, ids)
         has_ids = frame.has("query")
         queries = frame.read_ids("query") if has_ids else frame.number_rows()
         if has_ids and not is_part:

@@ -495,8 +495,10 @@ def refuse_repeated(queries: IdColumn, source: Source) -> None:
         )
 
 
-def refuse_sizes(role: str, offsets: Array, other: str, other_offsets: Array, source: Source) -> None:
-    """Raise if a list of one role does not have the length of that of the other."""
+def refuse_sizes(
+    role: str, offsets: Array, other: str, other_offsets: Array, source: Source, remedy: tuple[Any, ...] = ()
+) -> None:
+    """Raise if a list of one role does not have the length of that of the other. The remedy is parts of a message."""
     sizes, expected = np.diff(offsets), np.diff(other_offsets)
     if (sizes != expected).any():
         row = int(np.argmax(sizes != expected))
@@ -504,6 +506,7 @@ def refuse_sizes(role: str, offsets: Array, other: str, other_offsets: Array, so
             f"{source.name} must have the same number of {role}s as {other}s in each row, but ",
             Row(source.number(row)),
             f" has {sizes[row]} and {expected[row]}. Give each {other} its {role}",
+            *remedy,
         )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from fastndcg.choices import Competitors, ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth, ResultRows
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
-from fastndcg.inputs.dispatch import join_all, make_selection, pair_id_lists, prepare_truth
+from fastndcg.inputs.dispatch import join_all, make_selection, prepare_truth
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.interactions import Interactions
 from fastndcg.inputs.item_selection import ItemLists, ItemSelection, convert_to_interactions
@@ -245,7 +245,7 @@ def evaluate_pairs(
 
 def join_system(truth: Any, predictions: Any, base: Convention, options: Options) -> tuple[Joined, Convention]:
     """Return a system's rankings, and the convention with its choices for this kind of truth."""
-    prepared, predictions = pair_id_lists(prepare_truth(truth, options), predictions, options)
+    prepared = prepare_truth(truth, options)
     effective = base.for_input(qrels=isinstance(prepared, Qrels | TablePair))
     if isinstance(predictions, Model):
         has_ids = predictions.has_ids and isinstance(prepared, Qrels)

@@ -135,10 +135,11 @@ def test_row_for_each_query_with_lists_of_ids(form):
     scored = run | {"score": [[0.1, 0.9], [1.0]]}
     assert fn.evaluate(make(graded), make(scored), "ndcg").to_dict() == {"what": {"nDCG": 0.0}, "who": {"nDCG": 1.0}}
     spark = {"prediction": [[1.0, 6.0, 2.0], [4.0]], "label": [[2.0, 1.0], [4.0, 5.0]]}  # RankingEvaluator's columns
-    if form == "hugging face":  # a data set is streamed, and lists of numbers are then labels and scores
-        return
-    assert fn.evaluate(make(spark), metrics="p@1").to_dict() == {0: {"P@1": 1.0}, 1: {"P@1": 1.0}}
-    assert "were read as ids" in fn.evaluate(make(spark), metrics="p@1").notes[0]
+    refused("same number of labels as scores .* for lists of ids columns={'truth'", make(spark), None)
+    sides = {"truth": {"document": "label"}, "predictions": {"document": "prediction"}}
+    if form != "columns":
+        found = fn.evaluate(make(spark), metrics="p@1", columns=sides)
+        assert found.to_dict() == {0: {"P@1": 1.0}, 1: {"P@1": 1.0}}
 
 
 def test_lists_of_ids_and_ranks_in_files(tmp_path):
@@ -167,9 +168,21 @@ def test_lists_of_ids_by_position():
     assert not result.notes
     assert values([["a"], ["c", "d"]], [["b", "a"], []]) == [1 / 2, 0]
     assert values([{1, 2}, {3}], [[9, 2], [3, 7]]) == [1 / 2, 1]
-    numbers = fn.evaluate([[12, 5], [4, 8]], [[12, 34, 1], [9, 4]], "map@3")
+    actual, predicted = [[12, 5], [4, 8]], [[12, 34, 1], [9, 4]]
+    both_ways = (
+        r"Give a score for each label, .* offsets=, .* lists of ids, \[set\(ids\) for ids in truth\] and fn.Recomm"
+    )
+    for truth, scores, place in (
+        (actual, predicted, "list 0 has 3 and not 2"), (predicted, actual, "list 0 has 2 and not 3"),
+        ([[1, 0, 2], [3, 1]], [[5, 4, 3], [2, 1, 0]], "list 1 has 3 and not 2"),
+        ([[1, 0], [3, 1]], [[5, 4, 3], [2, 1, 0]], r"shape of `labels`, \(2, 2\), but has \(2, 3\)"),
+        ([[1, 0], [1]], [[5, 4], [2], [3]], "same number of lists as `labels`, 2, but has 3"),
+    ):  # fmt: skip
+        refused(f"{place}. {both_ways}", truth, scores)
+        with pytest.raises(fn.InvalidInputError, match=place):
+            fn.explain(truth, scores, "rr", query=0)
+    numbers = fn.evaluate([set(ids) for ids in actual], fn.Recommendations(predicted), "map@3")
     assert numbers.to_dict() == {0: {"AP@3": 1 / 2}, 1: {"AP@3": 1 / 4}}
-    assert "were read as ids. For labels and scores give" in numbers.notes[0]
     alike = fn.evaluate([[12, 5], [4, 8]], [[12, 34], [9, 4]], "map@3")
     assert "were lists of ids meant?" in alike.notes[0]
     users = fn.evaluate({1: [10, 20], 2: [30]}, {1: [11, 10], 2: [30, 5]}, "rr")  # LibRecommender's dicts
