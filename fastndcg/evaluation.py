@@ -27,7 +27,7 @@ from fastndcg.inputs.dispatch import (
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.interactions import Interactions
 from fastndcg.inputs.join import Joined
-from fastndcg.inputs.messages import Options, answer_keywords, note_alternatives, note_confused
+from fastndcg.inputs.messages import Options, answer_keywords, find_highest_label, note_alternatives, note_confused
 from fastndcg.inputs.models import (
     MatchedModel,
     Model,
@@ -43,6 +43,7 @@ from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators, list_shares, refuse_repeats
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.named_conventions.named_choices import TIES
+from fastndcg.partitions import note_low_labels
 from fastndcg.partitions import run as run_partitions
 from fastndcg.rankings.compact import CountedRankings
 from fastndcg.rankings.rankings import Rankings
@@ -189,8 +190,8 @@ def evaluate(
     columns : dict, optional
         Names of columns of frames, records, CSV, Parquet and Arrow files that differ from the usual ones, such as
         ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25", "subtopic": "topic"}``. The key "rank"
-        names ranks in place of scores. Sides may have names of their own: ``{"truth": {"document": "article"},
-        "predictions": {...}}``.
+        names ranks in place of scores. A score that is called distance, ``_distance`` or the like ranks ascending, and
+        a note says so. Sides may have names of their own: ``{"truth": {"document": "article"}, "predictions": {...}}``.
     memory : int or str, optional
         The number of bytes for streaming, such as "500MB", by default 2 GiB, or for scores of `Embeddings` and
         `Scorer`, by default 64 MiB. Not for other truth and predictions.
@@ -466,13 +467,11 @@ def evaluate_prepared(
         if out is not None:
             raise InvalidInputError("`out` must be left out for truth that is neither labels in arrays nor judgments.")
         output = run_partitions(joined, request.metrics, convention, options.threads, denominators)
-        return make_results(output, request)
+        return make_results(output, request, output.query_ids, joined.n_missing, output.notes)
     if isinstance(joined, Rankings):
         joined = Joined(joined, has_unjudged=joined.judged is not None and not joined.judged.all())
     elif joined.rankings.has_repeats:
         refuse_repeats((*request.metrics, *denominators))
-    if isinstance(truth, Qrels) and truth.has_alternatives:
-        joined = joined._replace(notes=joined.notes + note_alternatives(request.metrics))
     if out is not None:
         engine.check_out(out, joined.rankings, len(request.metrics))
     output = engine.run(
@@ -482,24 +481,32 @@ def evaluate_prepared(
     judged: Shares = {}
     if joined.has_unjudged:
         judged = plan_judged(joined.rankings, request.metrics, convention, joined.unjudged_queries, options.threads)
-    results = make_results(output, request, joined, judged)
+    counts = joined.n_missing_in_run, joined.n_missing_in_qrels
+    notes = list_notes(truth, joined, request.metrics, convention)
+    results = make_results(output, request, joined.rankings.query_ids, counts, notes, judged)
     if denominators and out is not None:
         out[:] = results.values.T
         results.values = out.T
     return results
 
 
+def list_notes(
+    truth: TruthInput, joined: Joined, metrics: tuple[Metric, ...], convention: Convention
+) -> tuple[str, ...]:
+    """Return remarks on how inputs were read and joined, and on labels that fit scores or metrics badly."""
+    has_alternatives = isinstance(truth, Qrels) and truth.has_alternatives
+    return (
+        *note_confused(joined.rankings), *joined.notes, *(note_alternatives(metrics) if has_alternatives else ()),
+        *note_low_labels(find_highest_label(joined.rankings), metrics, convention),
+    )  # fmt: skip
+
+
 def make_results(
-    output: EvaluationOutput, request: Request, joined: Joined | None = None, judged: Shares | None = None
-) -> Results:
-    """Return the values of an engine as results. `joined` is None for rankings that were never in memory at once."""
+    output: EvaluationOutput, request: Request, query_ids: Array | None, counts: tuple[int, int],
+    notes: tuple[str, ...], judged: Shares | None = None,
+) -> Results:  # fmt: skip
+    """Return the values of an engine as results. `counts` are of queries that only the truth, or only the run, has."""
     n_metrics = len(request.metrics)
-    if joined is None:
-        query_ids, counts, notes = output.query_ids, (0, 0), output.notes
-    else:
-        query_ids = joined.rankings.query_ids
-        counts = (joined.n_missing_in_run, joined.n_missing_in_qrels)
-        notes = note_confused(joined.rankings) + joined.notes
     results = Results(
         output.values[:, :n_metrics] if request.denominators else output.values, request.metrics, query_ids,
         request.convention, n_tied=output.n_tied, n_missing_in_run=counts[0], n_missing_in_qrels=counts[1],

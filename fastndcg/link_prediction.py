@@ -22,10 +22,18 @@ from fastndcg.engine.relevant_ranks import rank_relevant
 from fastndcg.engine.run import apply_undefined_policy, run
 from fastndcg.engine.scratch import Scratch
 from fastndcg.errors import InvalidInputError
-from fastndcg.evaluation import Request, join_system, make_options, parse_request, plan_judged, put_weights
+from fastndcg.evaluation import (
+    Request,
+    join_system,
+    list_notes,
+    make_options,
+    parse_request,
+    plan_judged,
+    put_weights,
+)
 from fastndcg.inputs.dispatch import make_whole, prepare_truth
 from fastndcg.inputs.interactions import RankingPartitions
-from fastndcg.inputs.messages import Options, answer_keywords, note_confused
+from fastndcg.inputs.messages import Options, answer_keywords, find_highest_label
 from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.shared import MAX_RANK
@@ -33,7 +41,7 @@ from fastndcg.metrics.metric import Metric, Metrics
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
-from fastndcg.partitions import run_each
+from fastndcg.partitions import note_low_labels, run_each
 from fastndcg.rankings.compact import HitRankings, KnownHits, ScoreRowRankings, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, count_before, read_only
@@ -127,12 +135,13 @@ def _evaluate(truth: Any, predictions: Any, request: Request, options: Options, 
     judged: Shares | None = None
     if isinstance(joined, RankingPartitions):
         output = run_partitions(joined, task, options.threads)
-        query_ids, counts, notes = joined.query_ids, (0, 0), tuple(joined.notes())
+        low = note_low_labels(find_highest_label(prepared), request.metrics, own_convention)
+        query_ids, counts, notes = joined.query_ids, joined.n_missing, (*joined.notes(), *low)
     else:
         whole = make_whole(joined)
         output = run_pairs(whole.rankings, task, options.threads)
         query_ids, counts = whole.rankings.query_ids, (whole.n_missing_in_run, whole.n_missing_in_qrels)
-        notes = note_confused(whole.rankings) + whole.notes
+        notes = list_notes(prepared, whole, request.metrics, own_convention)
         judged = {}
         if whole.has_unjudged:
             judged = plan_judged(

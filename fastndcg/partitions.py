@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -11,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.engine import run as engine
+from fastndcg.engine.plan import find_rel
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import Scratch
 from fastndcg.inputs.interactions import RankingPartitions
+from fastndcg.inputs.messages import find_highest_label
 from fastndcg.inputs.streams import Batch, NotSorted, Stream, StreamedTables
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
@@ -50,12 +54,42 @@ def run(
     )
     n_columns = len(metrics) + len(denominators)
     n_threads = check_threads(threads)
+    highest: list[float] = []
+    output = _run_parts(partitions, functools.partial(_evaluate_part, evaluate, highest), n_columns, n_threads)
+    notes = note_low_labels(max(highest, default=math.inf), metrics, convention)
+    return dataclasses.replace(output, notes=(*partitions.notes(), *notes))
+
+
+def _evaluate_part(
+    evaluate: Evaluate, out_highest: list[float], rankings: Rankings, **options: Any
+) -> EvaluationOutput:
+    """Evaluate one part, and note its highest label."""
+    out_highest.append(find_highest_label(rankings))
+    return evaluate(rankings, **options)
+
+
+def _run_parts(
+    partitions: RankingPartitions | StreamedTables, evaluate: Evaluate, n_columns: int, threads: int
+) -> EvaluationOutput:
     if isinstance(partitions, RankingPartitions):
-        return _run_recommendations(partitions, evaluate, n_columns, n_threads)
+        return _run_recommendations(partitions, evaluate, n_columns, threads)
     with contextlib.suppress(NotSorted):
-        return _run_stream(partitions.in_order(), evaluate, n_columns, n_threads)
+        return _run_stream(partitions.in_order(), evaluate, n_columns, threads)
     with partitions.by_query() as stream:  # outside the block above, whose error refers to the tables
-        return _run_stream(stream, evaluate, n_columns, n_threads)
+        return _run_stream(stream, evaluate, n_columns, threads)
+
+
+def note_low_labels(highest: float, metrics: tuple[Metric, ...], convention: Convention) -> tuple[str, ...]:
+    """Return a note on metrics for which no document is relevant, as all labels are below 1 and below their `rel`."""
+    if not 0 < highest < 1:
+        return ()
+    low = [metric for metric in metrics if metric.get("rel") is not None and highest < find_rel(metric, convention)]
+    if not low:
+        return ()
+    names = ", ".join(map(str, low))
+    lowest = min(find_rel(metric, convention) for metric in low)
+    remedy = f"take a lower rel=, such as {low[0](rel=0.5)}"
+    return (f"no label reaches {lowest:g}, so that no document is relevant for {names}: {remedy}",)
 
 
 def run_each(
@@ -83,7 +117,7 @@ def _run_recommendations(
         tied_counts.append(evaluate(rankings, scratch=scratch, out=values[:, slice(*span)]).n_tied)
 
     run_each(partitions, evaluate_part, threads)
-    return EvaluationOutput(values.T, sum(tied_counts), partitions.query_ids, tuple(partitions.notes()))
+    return EvaluationOutput(values.T, sum(tied_counts), partitions.query_ids)
 
 
 def _run_stream(stream: Stream, evaluate: Evaluate, n_columns: int, threads: int) -> EvaluationOutput:

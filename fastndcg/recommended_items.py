@@ -15,11 +15,12 @@ from fastndcg.engine.plan import describe_kernel, find_depth
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.item_data import ItemData, read_item_data, read_user_ids
-from fastndcg.inputs.messages import answer_keywords
+from fastndcg.inputs.messages import answer_keywords, find_highest_label
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import find_place
 from fastndcg.named_conventions import conventions
+from fastndcg.partitions import note_low_labels
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.results.kinds import BeyondAccuracy
 from fastndcg.runtime.threads import check_threads, run_all
@@ -102,8 +103,11 @@ def beyond_accuracy(
     if names is None and item_data.user_ids is not None:
         names = item_data.user_ids.names()
     output = evaluate_items(item_data, parsed, n_threads)
+    notes = item_data.notes
     default = conventions["default"]
-    return BeyondAccuracy(output.values, parsed, names, default, has_one_value=output.overall or {})
+    if item_data.liked is not None:
+        notes += note_low_labels(find_highest_label(item_data.liked), parsed, default)
+    return BeyondAccuracy(output.values, parsed, names, default, has_one_value=output.overall or {}, notes=notes)
 
 
 CHUNK_ITEMS = 1 << 17

@@ -87,7 +87,7 @@ def evaluate_spans(
     joined = join_spans(gold, chunks, columns)
     return SpanResults(
         evaluate_joined(joined, parsed, n_threads), parsed, joined.query_ids, conventions["default"],
-        n_missing_in_run=joined.n_missing_in_chunks, n_missing_in_qrels=joined.n_missing_in_gold,
+        n_missing_in_run=joined.n_missing_in_chunks, n_missing_in_qrels=joined.n_missing_in_gold, notes=joined.notes,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import copy
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -32,10 +32,11 @@ COUNTS = ("n_tied", "n_missing_in_run", "n_missing_in_qrels")
 
 
 class _Totals(NamedTuple):
-    """The sums of all batches that count, and the number of batches whose values are kept."""
+    """The sums of all batches that count, the number of those whose values are kept, and the notes that all have."""
 
     partial: PartialSums | None = None  # of no batch yet
     n_batches: int = 0
+    notes: tuple[str, ...] | None = None
 
 
 class StreamingEvaluator(Picklable):
@@ -131,7 +132,7 @@ class StreamingEvaluator(Picklable):
         partial = PartialSums.from_values(self.metrics, self.convention, batch.values, counts)
         with self._own_lock():
             ids = [] if batch_ids is None else batch_ids.tolist()
-            self._add(ids, partial, [(batch.values, batch_ids)])
+            self._add(ids, partial, [(batch.values, batch_ids)], batch.own_notes if len(batch) else None)
         return self
 
     def merge(self, other: StreamingEvaluator) -> StreamingEvaluator:
@@ -168,7 +169,7 @@ class StreamingEvaluator(Picklable):
             )
         taken = copy.copy(other)  # no thread adds to the copy, and never two locks are held
         with self._own_lock():
-            self._add(taken._query_ids, taken._totals.partial, taken._batches or [])
+            self._add(taken._query_ids, taken._totals.partial, taken._batches or [], taken._totals.notes)
         return self
 
     def result(self) -> Results | Summary:
@@ -185,10 +186,13 @@ class StreamingEvaluator(Picklable):
             partial = taken.partial_sums()
             if partial is None:
                 partial = PartialSums.from_values(self.metrics, self.convention, np.empty((0, len(self.metrics))))
-            return Summary(partial, self.metrics, self.convention, "Take StreamingEvaluator(..., per_query=True).")
+            remedy = "Take StreamingEvaluator(..., per_query=True)."
+            return Summary(partial, self.metrics, self.convention, remedy, taken._totals.notes or ())
         values = [np.empty((0, len(self.metrics))), *(batch for batch, _ in taken._batches)]
         counts: dict[str, Any] = {name: taken._count(name) for name in COUNTS}
-        return Results(np.concatenate(values), self.metrics, taken._concatenate_ids(), self.convention, **counts)
+        notes = taken._totals.notes or ()
+        ids = taken._concatenate_ids()
+        return Results(np.concatenate(values), self.metrics, ids, self.convention, notes=notes, **counts)
 
     def partial_sums(self) -> PartialSums | None:
         """
@@ -217,19 +221,22 @@ class StreamingEvaluator(Picklable):
         taken = copy.copy(self)
         partial = taken.partial_sums()
         state = {name: value for name, value in vars(taken).items() if name not in ("_totals", "_begun", "_lock")}
-        state["_partial"] = None if partial is None else partial.to_bytes()
+        state |= {"_partial": None if partial is None else partial.to_bytes(), "_notes": taken._totals.notes}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         content = state.pop("_partial")
         partial = None if content is None else PartialSums.from_bytes(content)
-        totals = _Totals(partial, len(state["_batches"] or ()))
+        totals = _Totals(partial, len(state["_batches"] or ()), state.pop("_notes"))
         vars(self).update(state, _totals=totals, _begun=None, _lock=(os.getpid(), threading.Lock()))
 
     def __repr__(self) -> str:
         return f"StreamingEvaluator of {self._count('n_queries')} queries"
 
-    def _add(self, ids: Any, partial: PartialSums | None, batches: list[tuple[Array, Array | None]]) -> None:
+    def _add(
+        self, ids: Any, partial: PartialSums | None, batches: list[tuple[Array, Array | None]],
+        notes: tuple[str, ...] | None,
+    ) -> None:  # fmt: skip
         """
         Add a batch, or raise an error for a query that is already there. The lock is held.
 
@@ -237,10 +244,10 @@ class StreamingEvaluator(Picklable):
         """
         self._undo()
         new_ids = self._check_query_ids(ids)
-        total, n_batches = self._totals
+        total, n_batches, all_notes = self._totals
         if partial is not None:
             total = partial if total is None else total + partial
-        totals = _Totals(total, n_batches + len(batches))
+        totals = _Totals(total, n_batches + len(batches), share_notes([all_notes, notes]))
         self._begun = new_ids, totals
         self._query_ids |= new_ids
         if self._batches is not None:
@@ -296,6 +303,12 @@ class StreamingEvaluator(Picklable):
         return new_ids
 
 
+def share_notes(parts: Iterable[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    """Return the notes that all parts of the data have. A part without queries has None."""
+    known = [notes for notes in parts if notes is not None]
+    return tuple(note for note in known[0] if all(note in notes for notes in known)) if known else None
+
+
 class Summary(MeanTable):
     """
     Means of metrics and their intervals, without the values of single queries.
@@ -313,6 +326,8 @@ class Summary(MeanTable):
         The meaning of the numbers.
     remedy : str
         What to do for the values of single queries, for messages.
+    notes : tuple of str, optional
+        Remarks on the input that hold for all its parts.
 
     Examples
     --------
@@ -323,12 +338,15 @@ class Summary(MeanTable):
 
     __slots__ = ("partial", "remedy")
 
-    def __init__(self, partial: PartialSums, metrics: tuple[Metric, ...], convention: Convention, remedy: str) -> None:
+    def __init__(
+        self, partial: PartialSums, metrics: tuple[Metric, ...], convention: Convention, remedy: str,
+        notes: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         self.partial = partial
         self.metrics = metrics
         self.convention = convention
         self.n_tied, self.n_missing_in_run, self.n_missing_in_qrels = (partial.counts.get(name, 0) for name in COUNTS)
-        self._notes = ()
+        self._notes = notes
         self.remedy = remedy
 
     def __len__(self) -> int:

@@ -366,6 +366,15 @@ FAULTS = (
           'ideal="min(k, n_retrieved)",\n        undefined=0,\n        peer="MLflow"',
           'undefined=0,\n        peer="MLflow"',
           f"{LISTS}mlflow_takes_a_document_again_for_another_one"),
+    # nothing in silence
+    Fault("a query with an empty dict is dropped", "inputs/table.py",
+          "        offsets = count_offsets(copied_rows.values())\n        items = read_items(",
+          "        copied_rows = {query: row for query, row in copied_rows.items() if row}\n"
+          "        offsets = count_offsets(copied_rows.values())\n        items = read_items(",
+          "test_silence.py::test_an_empty_list_counts_0_in_every_form"),
+    Fault("a leaderboard forgets the judged queries that runs lack", "statistics/leaderboard.py",
+          "return [*notes_on_systems(missing), *judged,", "return [*judged,",
+          "test_silence.py::test_every_function_that_joins_has_the_notes_of_evaluate"),
     # models
     Fault("embeddings: equal scores are above", "kernels/scoring/consume.py",
           "above += popcount(higher)", "above += popcount(higher | same)",

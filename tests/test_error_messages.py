@@ -167,7 +167,7 @@ MISTAKES = {
     "texts as groups": (lambda: fn.ndcg([1, 0, 1, 0], FOUR, groups=list("aabb")), "of each document as query_ids$"),
     "wrong groups": (lambda: fn.ndcg([1, 0, 1, 0], FOUR, groups=[2, 3]), "add up to the number of documents, 4, but"),
     "an empty truth": (lambda: fn.evaluate({}, RUN, "rr"), "^the qrels must have a query .*, but are empty"),
-    "an empty run": (lambda: fn.evaluate(QRELS, {}, "rr"), "^the run must have a query with a document, but is empty"),
+    "an empty run": (lambda: fn.evaluate(QRELS, {}, "rr"), "^the run must have a query, but is empty"),
     "empty labels": (lambda: fn.evaluate([], [], "rr"), "^`labels` must hold documents, but is empty"),
     "a value that only a convention leaves out": (
         lambda: fn.evaluate({"q": {"a": 0}}, {"q": {"a": 1}}, "rr", convention="rectools(undefined=raise)"),

@@ -5,14 +5,18 @@ import hashlib
 import html
 import json
 import re
+import types
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 
 import fastndcg as fn
 from fastndcg.cli import main
+from fastndcg.integrations import ragas
 
 QRELS = {"1": {"a": 1}, "2": {"c": 1}}
 
@@ -322,6 +326,263 @@ def test_an_answer_of_a_web_server_other_than_404_is_not_called_missing():
     Answer.status = 404
     with pytest.raises(FileNotFoundError, match="No such file"), convert_remote_errors("http://host/run"):
         raise FileNotFoundError("http://host/run") from Answer("Not Found")
+
+
+FOUND = {"one found nothing": [["a"], []], "none found anything": [[], []], "the first found nothing": [[], ["b"]]}
+
+
+def list_empty_lists(found, folder):
+    """Yield truth, and what was found for q1 and q2, in all forms that have lists or dicts for queries."""
+    truth, run = {"q1": {"a"}, "q2": {"b"}}, dict(zip(("q1", "q2"), found, strict=True))
+    columns = {"query": list(run), "relevant": [["a"], ["b"]], "retrieved": found}
+    yield truth, run
+    yield fn.Qrels.from_dict(truth), fn.Run.from_dict(run)
+    yield truth, {query: dict.fromkeys(ids, 1.0) for query, ids in run.items()}
+    yield truth, {query: {"documents": [types.SimpleNamespace(id=name) for name in ids]} for query, ids in run.items()}
+    yield [["a"], ["b"]], found
+    yield fn.DiversityQrels.from_dict({"q1": {"a": {"s": 1}}, "q2": {"b": {"s": 1}}}), run
+    yield {"q1": [["a"], ["c"]], "q2": [["b", "c"]]}, run
+    for number, make in enumerate((pd.DataFrame, pl.DataFrame, pa.table, list_rows)):
+        yield make(columns), None
+        yield truth, make({name: columns[name] for name in ("query", "retrieved")})
+        yield truth, make({"query": list(run), "document": found, "score": [[1.0] * len(ids) for ids in found]})
+        if number:
+            paths = folder / "both", folder / "run"
+            for path, names in zip(paths, (list(columns), ["query", "retrieved"]), strict=True):
+                path.write_text(
+                    "".join(f"{json.dumps(row)}\n" for row in list_rows({name: columns[name] for name in names}))
+                )
+            yield paths[0], None
+            yield truth, paths[1]
+    pl.DataFrame(columns).write_parquet(folder / "lists.parquet")
+    yield folder / "lists.parquet", None
+    fn.Run.from_dict(run).write(folder / "run.json")
+    yield truth, folder / "run.json"
+    pivot = pd.DataFrame({name: [1.0 if name in ids else np.nan for ids in found] for name in "ab"}, index=list(run))
+    yield truth, pivot
+    numbers = [[ord(name) for name in ids] for ids in found]
+    liked = fn.Interactions([ord("a"), ord("b")], offsets=[0, 1, 2])
+    for items in (numbers, [[*ids, -1][:1] for ids in numbers]):
+        yield liked, np.array(items) if all(items) else items
+        yield {0: {ord("a")}, 1: {ord("b")}}, fn.Recommendations(items)
+    yield [{ord("a")}, {ord("b")}], numbers
+    yield {1: {ord("a")}, 2: {ord("b")}}, dict(zip((1, 2), numbers, strict=True))
+
+
+def list_rows(columns):
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+@pytest.mark.parametrize("found", FOUND.values(), ids=FOUND)
+def test_an_empty_list_counts_0_in_every_form(found, tmp_path):
+    """A query that is there, with nothing, retrieved nothing. Only what is absent is missing."""
+    expected = [float(bool(ids)) for ids in found]
+    for number, (truth, run) in enumerate(list_empty_lists(found, tmp_path)):
+        for convention in ("default", "trec_eval"):
+            result = fn.evaluate(truth, run, "rr,p@1", convention=convention)
+            assert result.values.T.tolist() == [expected] * 2, number
+            assert (result.n_missing_in_run, result.n_missing_in_qrels) == (0, 0), number
+
+
+EMPTY_TRUTH = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
+HALF = {"q1": ["a"], "q2": [], "q3": []}
+MANY = {f"q{number}": ["a"] for number in range(40)}
+FULL = {"q1": ["a"], "q2": ["b"], "q3": ["c"]}
+
+
+def rank_alone(relevant, found):
+    return ragas.make_metric("rr")(retrieved_context_ids=found, reference_context_ids=relevant)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: fn.Evaluator(EMPTY_TRUTH, "rr").evaluate(HALF).means(), [1 / 3]),
+        (lambda: fn.reference.evaluate(EMPTY_TRUTH, HALF, "rr").means(), [1 / 3]),
+        (lambda: fn.StreamingEvaluator("rr").update(EMPTY_TRUTH, HALF).result().means(), [1 / 3]),
+        (lambda: fn.evaluate_pairs(EMPTY_TRUTH, HALF, "rr").means(), [1 / 3]),
+        (lambda: fn.explain(EMPTY_TRUTH, HALF, "rr", query="q2").value, 0),
+        (lambda: [row.mean for row in fn.compare(EMPTY_TRUTH, {"a": FULL, "b": HALF}, "rr").rows], [1, 1 / 3]),
+        (lambda: fn.leaderboard({"d": EMPTY_TRUTH}, {"a": {"d": FULL}, "b": {"d": HALF}}, "rr").rows[1].mean, 1 / 3),
+        (
+            lambda: fn.gate(MANY, MANY, MANY | {f"q{number}": [] for number in range(20)}, "rr", margin=0.1).verdict,
+            "fail",
+        ),
+        (lambda: fn.gate(MANY, MANY, {query: [] for query in MANY}, "rr", margin=0.1).verdict, "fail"),
+        (lambda: fn.fuse([HALF, {"q1": ["a"], "q2": [], "q3": ["c"]}]).to_dict()["q2"], {}),
+        (lambda: fn.evaluate(EMPTY_TRUTH, fn.fuse([HALF, HALF]), "rr").means(), [1 / 3]),
+        (lambda: fn.evaluate(EMPTY_TRUTH, HALF, "rr", duplicates="first").means(), [1 / 3]),
+        (lambda: fn.evaluate(EMPTY_TRUTH, HALF, "rr", parents="before #").means(), [1 / 3]),
+        (lambda: fn.agreement(FULL, HALF, "rbo").query_ids.tolist(), ["q1", "q2", "q3"]),
+        (lambda: len(fn.Run.from_dict(HALF).filter(["q2", "q3"]).top(1).queries), 2),
+        (lambda: fn.Run.from_dict(fn.Run.from_dict(HALF).to_dict()).to_dict(), {"q1": {"a": -1.0}, "q2": {}, "q3": {}}),
+        (lambda: fn.DiversityQrels.from_dict({"q": {}, "z": {"a": {"s": 1}}}).to_dict()["q"], {}),
+        (lambda: [rank_alone(["a"], ["a"]), rank_alone(["a"], []), rank_alone([], [])], [1, 0, 0]),
+        (lambda: fn.beyond_accuracy([[0], []], "coverage", catalogue=2).means(), [1 / 2]),
+        (lambda: fn.evaluate_spans({"q": [("a", 0, 9)]}, {"q": []}, "span_recall").means(), [0]),
+    ],
+)
+def test_an_empty_list_counts_0_in_every_function(call, expected):
+    assert call() == (expected if isinstance(expected, str | dict | list) else pytest.approx(expected))
+
+
+def test_a_query_without_relevant_documents_counts_as_the_convention_says():
+    """An empty dict or list of the truth is such a query, whatever was retrieved for it."""
+    for nothing in ({}, [], set()):
+        for retrieved in ([], ["x"]):
+            truth, run = {"q": nothing, "z": {"a": 1} if nothing == {} else ["a"]}, {"q": retrieved, "z": ["a"]}
+            labelled = {"q": {"b": 0}, "z": {"a": 1}}
+            for convention in ("default", "haystack", "trec_eval", "ragas", "ranx"):
+                values, expected = (
+                    fn.evaluate(one, run, "r,p@1,ndcg", convention=convention) for one in (truth, labelled)
+                )
+                assert values.values.tobytes() == expected.values.tobytes()
+            assert fn.evaluate(truth, run, "r", convention="haystack").mean() == {"R": 0.5}
+            with pytest.raises(fn.UndefinedMetricError):
+                fn.evaluate(truth, run, "r", convention="llama_index")
+    spans = fn.evaluate_spans({"p": [("a", 0, 5)], "q": []}, {"p": [("a", 0, 5)], "q": [], "r": []}, "span_recall")
+    assert (len(spans), spans.n_missing_in_qrels) == (1, 2)
+
+
+QUERIES = [f"q{number}" for number in range(6)]
+LABELS = {query: {"d1": 1, "d2": 0} for query in QUERIES}
+SCORES = {query: {"d1": 2.0, "d2": 1.0} for query in QUERIES}
+NEAR = pd.DataFrame([(query, name, 1 / score) for query in QUERIES for name, score in SCORES[query].items()])
+DISTANCES = fn.Run.from_frame(NEAR.set_axis(["query", "document", "_distance"], axis=1), {"score": "_distance"})
+SAID = {  # by `evaluate`, and by all functions that join truth and predictions
+    "a missing query": (LABELS, {query: SCORES[query] for query in QUERIES[1:]}, "judged queries missing in the run"),
+    "another query": (LABELS, SCORES | {"q9": {"d1": 1.0}}, "queries of the run missing in the qrels: 1 (skip)"),
+    "other documents": (LABELS, {query: {"x": 1.0} for query in QUERIES}, "no document of the run is judged"),
+    "distances": (LABELS, DISTANCES, "column '_distance' has distances"),
+    "ids or labels": ({query: [1, 2] for query in QUERIES}, {query: {1: 2.0} for query in QUERIES}, "were read as ids"),
+    "shares of clicks": ({query: {"d1": 0.5, "d2": 0.2} for query in QUERIES}, SCORES, "no label reaches 1"),
+    "groups": ({query: [["d1", "d2"], ["d3"]] for query in QUERIES}, SCORES, "every document of a group"),
+}  # fmt: skip
+JOINING = {
+    "evaluate": lambda truth, run, metric: fn.evaluate(truth, run, metric),
+    "Evaluator": lambda truth, run, metric: fn.Evaluator(truth, metric).evaluate(run),
+    "stream": lambda truth, run, metric: fn.StreamingEvaluator(metric).update(truth, run).result(),
+    "evaluate_pairs": lambda truth, run, metric: fn.evaluate_pairs(truth, run, metric),
+    "explain": lambda truth, run, metric: fn.explain(truth, run, metric, query="q1"),
+    "compare": lambda truth, run, metric: fn.compare(truth, {"a": run, "b": run}, metric, test="t"),
+    "gate": lambda truth, run, metric: fn.gate(truth, run, run, metric),
+    "leaderboard": lambda truth, run, metric: fn.leaderboard({"x": truth}, {"a": {"x": run}, "b": {"x": run}}, metric),
+    "of a comparison": lambda *given: fn.leaderboard(JOINING["compare"](*given), metric=given[2]),
+    "tune_fusion": lambda truth, run, metric: fn.tune_fusion(truth, {"a": run, "b": run}, metric, folds=3).table(),
+    "fuse": lambda truth, run, metric: fn.evaluate(truth, fn.fuse([run, run]), metric),
+}
+
+
+@pytest.mark.parametrize("function", JOINING)
+@pytest.mark.parametrize("kind", SAID)
+def test_every_function_that_joins_has_the_notes_of_evaluate(kind, function):
+    truth, run, said = SAID[kind]
+    metric = "map" if kind == "groups" else "rr"
+    if function == "fuse" and kind == "distances":
+        assert said in str(fn.fuse([run, run]).notes)
+    assert said in " ".join(str(JOINING[function](truth, run, metric)).split())
+
+
+def test_notes_of_other_functions_that_join():
+    fewer = fn.Run.from_frame(NEAR[2:].set_axis(["query", "document", "dist"], axis=1), {"score": "dist"})
+    agreed = str(fn.agreement(DISTANCES, fewer, "rbo"))
+    assert "queries that only the first ranking has, left out: 1" in agreed
+    assert "second ranking: column 'dist' has distances" in agreed
+    recommended = pd.DataFrame({"user": [1, 1, 2], "item": [0, 1, 0], "distance": [0.1, 0.2, 0.3]})
+    liked = pd.DataFrame({"user": [1, 3], "item": [1, 0], "label": [0.5, 0.2]})
+    options = {"popularity": [2, 1], "columns": {"score": "distance"}}
+    beyond = str(fn.beyond_accuracy(recommended, "serendipity", liked=liked, **options))
+    for note in ("users with recommended items who like none: 1", "without recommended ones, left out: 1",
+                 "column 'distance' has distances", "no label reaches 1"):  # fmt: skip
+        assert note in beyond
+    with pytest.raises(fn.InvalidInputError, match="recommended and liked must have a query in common"):
+        fn.beyond_accuracy(recommended, "serendipity", liked=liked.assign(user=[8, 9]), **options)
+    spans = fn.evaluate_spans({"q": [("a.txt", 0, 9)]}, {"q": [("A.txt", 0, 9)]}, "span_recall")
+    assert spans.notes == (
+        "no chunk is of a document with gold text: the gold has 'a.txt', the chunks have 'A.txt'. They differ by the "
+        "case of letters: write ids alike",
+    )
+    batches = fn.StreamingEvaluator("rr", per_query=True).update({1: [1]}, {1: [1]})
+    assert "were read as ids" in str(batches.result())
+    assert "were read as ids" not in str(batches.update({2: {1: 1}}, {2: [1]}).result())
+    boards = {"x": LABELS, "y": LABELS}, {"a": {"x": SCORES, "y": DISTANCES}, "b": {"x": SCORES, "y": SCORES}}
+    assert "a on y: column '_distance'" in str(fn.leaderboard(*boards, "rr"))
+
+
+def test_columns_named_as_distances_rank_ascending(tmp_path):
+    """Nearer is better. The error for a frame without scores says so, and so does the note."""
+    truth, far_first = {"q": {"near": 1}}, {"query": ["q", "q"], "document": ["far", "near"]}
+    for name in ("distance", "_distance", "dist", "Distances", "l2_distance", "cosine distance"):
+        columns = {"score": name}
+        for number in (float, int, np.uint8, np.float32):
+            table = pd.DataFrame(far_first | {name: np.array([9, 1], number)})
+            table.to_csv(tmp_path / "run.csv", index=False)
+            lists = {"query": ["q"], "document": [["far", "near"]], name: [[9, 1]]}
+            labelled = pl.DataFrame(table.assign(label=[0, 1]).drop(columns="document"))
+            labelled.write_parquet(tmp_path / "rows.parquet")
+            for given in (
+                (truth, table), (truth, pl.DataFrame(table)), (truth, list_rows(far_first | {name: [9, 1]})),
+                (truth, tmp_path / "run.csv"), (truth, pd.DataFrame(lists)), (labelled,), (tmp_path / "rows.parquet",),
+            ):  # fmt: skip
+                result = fn.evaluate(*given, metrics="rr", columns=columns)
+                assert result.means() == [1.0]
+                assert f"column {name!r} has distances, of which lower is better" in str(result)
+        with pytest.raises(
+            fn.InvalidInputError, match=f"'score': NAME}}, such as {name!r}, of which lower ranks first"
+        ):
+            fn.evaluate(truth, table, "rr")
+    ranked = table.assign(rank=[1, 2])  # ranks count, and distances beside scores have no role
+    assert fn.evaluate(truth, ranked, "rr").means() == fn.evaluate(truth, table.assign(score=[2, 1]), "rr").means()
+    for name in ("neg_distance", "similarity"):
+        table = pd.DataFrame(far_first | {name: [1.0, 9.0]})
+        assert fn.evaluate(truth, table, "rr", columns={"score": name}).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("labels", "metrics", "names"),
+    [
+        ([0.5, 0.2, 0.0], "ap,p@1,ndcg,rr(rel=0.3)", "AP, P@1: take a lower rel=, such as AP(rel=0.5)"),
+        ([0.5, 0.2, 0.0], "rr(rel=0.6)@3", "RR(rel=0.6)@3: take a lower rel=, such as RR(rel=0.5)@3"),
+        ([0.5, 0.2, 0.0], "ndcg,dcg", None),
+        ([1.5, 0.2, 0.0], "ap", None),
+        ([0.0, 0.0, 0.0], "ap", None),
+        ([1, 0, 0], "ap(rel=2)", None),
+    ],
+)
+def test_labels_of_which_none_reaches_1_are_noted(labels, metrics, names, tmp_path):
+    pd.DataFrame({"query": 1, "label": labels, "score": [0.3, 0.2, 0.1]}).to_parquet(tmp_path / "rows.parquet")
+    many = np.concatenate([np.zeros(5000), labels])
+    for given in (
+        ([labels], [[0.3, 0.2, 0.1]]),
+        (many, np.arange(len(many)) / 7, {"offsets": [0, len(many)]}),
+        ({"q": dict(zip("abc", labels, strict=True))}, {"q": ["c", "a"]}),
+        (fn.Interactions([0, 1, 2], labels, [0, 3]), [[2, 0]]),
+        (fn.Interactions([0, 1, 2], labels, [0, 3]), np.array([[0.1, 0.2, 0.3]])),
+        (fn.Interactions([0, 1, 2], labels, [0, 3]), fn.Embeddings(np.eye(1, 3), np.eye(3))),
+        (tmp_path / "rows.parquet", None),
+    ):
+        notes = fn.evaluate(*given[:2], metrics=metrics, **dict(*given[2:])).notes
+        found = [note.partition("relevant for ")[2] for note in notes if note.startswith("no label reaches")]
+        assert found == ([] if names is None else [names])
+    shares = fn.evaluate([[0.5, 0.2]], [[2, 1]], "ap", convention="default(relevant=above 0)")
+    assert not any("reaches" in note for note in shares.notes)
+
+
+def test_published_values_have_the_range_of_their_metric():
+    shares = {"a": {"x": 0.48, "y": 0.5, "z": 0.44}, "b": {"x": 0.38, "y": 0.4, "z": 0.41}}
+    percent = {system: {name: 100 * value for name, value in row.items()} for system, row in shares.items()}
+    board, plain = fn.leaderboard(percent), fn.leaderboard(shares)
+    assert "ndcg@10 is from 0 to 1: values were read as percent of it" in board.notes
+    assert [row.low for row in board.rows] == pytest.approx([100 * row.low for row in plain.rows])
+    assert not any("percent of" in note for note in plain.notes)
+    for wrong, named in (
+        ({"a": shares["a"], "b": percent["b"]}, "b has 38 for x"),
+        ({"a": percent["a"], "b": {"x": 1200, "y": 1, "z": 1}}, "a has 48 for x"),
+        ({"a": shares["a"], "b": shares["b"] | {"z": -0.1}}, "b has -0.1 for z"),
+    ):
+        with pytest.raises(fn.InvalidInputError, match=f"ndcg@10 from 0 to 1, or all in percent, but {named}"):
+            fn.leaderboard(wrong)
+        assert not any("percent of" in note for note in fn.leaderboard(wrong, metric="Elo").notes)
 
 
 def list_result_objects():

@@ -16,7 +16,7 @@ from fastndcg import __version__
 from fastndcg.cli.trec_eval import Report, list_lines
 from fastndcg.errors import InvalidInputError
 from fastndcg.exports import PrintedTable, dump_json, format_latex, format_markdown, text_table, write_whole
-from fastndcg.results.notes import describe_judged, notes_on_systems
+from fastndcg.results.notes import notes_on_results
 from fastndcg.runtime.escapes import MOST_NOTED, csv_row, show_name
 from fastndcg.runtime.imports import optional_import
 
@@ -152,20 +152,10 @@ def _list_notes(reports: Sequence[Report]) -> list[str]:
     """Return the notes below the table of several runs."""
     first = reports[0].results
     notes = [f"convention {first.convention}; ties {first.convention.ties}"]
-    remarks = notes_on_systems({report.name: report.results.notes for report in reports})
-    notes += [show_name(remark, MOST_NOTED) for remark in remarks]
     notes += ["undefined: queries for which a metric has no value"]
     notes += ["tied: queries in which equal scores have different labels"]
-    for name, results, *_ in reports:
-        if results.n_missing_in_run:
-            choice = results.convention.missing_in_run
-            notes.append(f"{show_name(name)}: judged queries missing in the run: {results.n_missing_in_run} ({choice})")
-        if results.n_missing_in_qrels:
-            choice = results.convention.missing_in_qrels
-            n_missing = results.n_missing_in_qrels
-            notes.append(f"{show_name(name)}: queries of the run missing in the qrels: {n_missing} ({choice})")
-    notes += describe_judged([report.results.judged for report in reports], first.metrics, first.convention)
-    return notes
+    remarks = notes_on_results({report.name: report.results for report in reports}, first.metrics)
+    return [*notes, *(show_name(remark, MOST_NOTED) for remark in remarks)]
 
 
 def _list_id_names(results: Results) -> list[str]:

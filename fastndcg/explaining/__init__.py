@@ -149,6 +149,7 @@ def _explain_case(case: QueryCase) -> Explanation:
         ranking=ranking,
         ideal=ideal,
         arithmetic=tuple(format_arithmetic(case, ranking, ideal, base, value)),
+        notes=case.notes,
     )
 
 
@@ -158,6 +159,7 @@ class _Side(NamedTuple):
     convention: Convention
     value: float
     queries: dict[Any, float]
+    notes: tuple[str, ...] = ()
 
 
 def _read_case(case: QueryCase) -> _Side:
@@ -172,7 +174,7 @@ def _evaluate(
         request = parse_request((metric,), allow_undefined(convention))
         results = evaluate_prepared(prepared, predictions, request, options)
     queries = dict(zip(results.query_ids.tolist(), results.values[:, 0].tolist(), strict=True))
-    return _Side(convention, results.means()[0], queries)
+    return _Side(convention, results.means()[0], queries, (*results.missing_notes, *results.notes))
 
 
 def _explain_mean(metric: Metric, here: _Side, there: _Side, steps: Iterable[Step]) -> Explanation:
@@ -184,10 +186,12 @@ def _explain_mean(metric: Metric, here: _Side, there: _Side, steps: Iterable[Ste
 
     queries = tuple(sorted(_list_differences(here, there), key=find_distance, reverse=True))
     n_queries = len(here.queries | there.queries)
-    other = Explanation(metric, there.convention, None, there.value, 0.0, (), (), (), n_queries=n_queries)
+    notes = there.notes
+    other = Explanation(metric, there.convention, None, there.value, 0.0, (), (), (), n_queries=n_queries, notes=notes)
     return dataclasses.replace(
-        other, convention=here.convention, value=here.value, against=other, steps=tuple(steps), queries=queries
-    )
+        other, convention=here.convention, value=here.value, against=other, steps=tuple(steps), queries=queries,
+        notes=here.notes,
+    )  # fmt: skip
 
 
 def _list_differences(here: _Side, there: _Side) -> list[QueryDifference]:
@@ -289,6 +293,8 @@ class Explanation(Exportable):
         far as from the mean there.
     n_queries : int
         The number of queries.
+    notes : tuple of str
+        Remarks on how all queries were read and joined, as `evaluate` has them.
 
     Examples
     --------
@@ -314,6 +320,7 @@ class Explanation(Exportable):
     steps: tuple[Step, ...] = ()
     queries: tuple[QueryDifference, ...] = ()
     n_queries: int = 1
+    notes: tuple[str, ...] = ()
 
     def why(self) -> tuple[str, ...]:
         """
@@ -360,8 +367,8 @@ class Explanation(Exportable):
         Returns
         -------
         dict
-            Metric, convention, query, value, base, arithmetic, and lists of dicts for ranking, ideal and steps. The
-            explanation under the other convention is in ``against``, None without one. Of a mean, a list of queries.
+            Metric, convention, query, value, base, arithmetic, notes, and lists of dicts for ranking, ideal and steps.
+            The explanation under the other convention is in ``against``, None without one. A mean has `queries`.
         """
         return {
             "metric": str(self.metric),
@@ -376,6 +383,7 @@ class Explanation(Exportable):
             "steps": [step._asdict() | {"adds": float(step.adds)} for step in self.steps],
             "queries": [row._asdict() for row in self.queries],
             "n_queries": self.n_queries,
+            "notes": list(self.notes),
         }
 
     def _make_parts(self) -> Iterator[tuple[str, Rows, int, list[str]]]:
@@ -384,7 +392,7 @@ class Explanation(Exportable):
             yield from self._make_parts_of_mean(self.against or self)
             return
         title = f"{self.metric} of {self.query}: {format_number(self.value)}"
-        more_notes = [*self._list_formula(), *self._count_hidden_documents()]
+        more_notes = [*self._list_formula(), *self._count_hidden_documents(), *self._list_notes()]
         if self.against is None:
             title = f"{title}; convention {self.convention.name}, ties {self.convention.ties}"
             yield title, self._make_rows(), 2, [*self.arithmetic, *more_notes]
@@ -401,12 +409,17 @@ class Explanation(Exportable):
         values = [f"{format_number(side.value)} with {side.convention.name}" for side in (self, other)]
         what = "mean" if self.metric.aggregate is None else "overall value"
         title = f"{what} of {self.metric}: {', '.join(values)} ({_format_change(other.value - self.value)})"
-        yield f"{title}, one field at a time:", self._make_step_rows(other), 1, [self._name_fields(what)]
+        notes = [self._name_fields(what), *self._list_notes()]
+        yield f"{title}, one field at a time:", self._make_step_rows(other), 1, notes
         rows = [["query", self.convention.name, other.convention.name, "difference"]]
         for row in self.queries[:MAX_QUERIES]:
             rows.append([show_name(row.query), *map(format_number, row[1:]), _format_change(row.there - row.here)])
         if self.queries:
             yield f"{len(self.queries)} of {self.n_queries} queries differ, the largest difference first:", rows, 1, []
+
+    def _list_notes(self) -> list[str]:
+        """Return the notes under both conventions, each once."""
+        return list(dict.fromkeys([*self.notes, *(self.against.notes if self.against else ())]))
 
     def _name_fields(self, what: str) -> str:
         return f"fields that change the {what}: {', '.join(self.why()) or 'none, the values are equal'}"

@@ -17,17 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, Option, shorten, suggest_name
-from fastndcg.evaluation import evaluate_prepared, parse_request
+from fastndcg.evaluation import evaluate_prepared, list_notes, parse_request
 from fastndcg.inputs.dispatch import TruthInput, join_predictions, make_whole
 from fastndcg.inputs.interactions import RankingPartitions
 from fastndcg.inputs.join import Joined
-from fastndcg.inputs.messages import Options
+from fastndcg.inputs.messages import Options, find_highest_label
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families.record import Definition
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff, refuse_repeats
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
+from fastndcg.partitions import note_low_labels
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, put
 from fastndcg.reference import apply_undefined_policy, expectation
@@ -41,6 +42,7 @@ from fastndcg.reference.definition import (
     read_definition,
     read_query,
 )
+from fastndcg.results.notes import describe_missing
 
 
 class QueryCase(NamedTuple):
@@ -53,6 +55,7 @@ class QueryCase(NamedTuple):
     query: Query
     is_judged: bool
     scores: Array  # as users see them, while those of `rankings` rank documents
+    notes: tuple[str, ...] = ()  # on how all queries were read and joined
 
     @property
     def has_gain(self) -> bool:
@@ -192,6 +195,9 @@ def make_case(
         place = _find_query(numbers if combined.query_ids is None else combined.query_ids.tolist(), query)
         own_rankings = combined.select(place, place + 1)
         case = select_case(_apply_convention(prepared, Joined(own_rankings), convention), metric, 0)
+        low = note_low_labels(find_highest_label(prepared), (metric,), case.applied)
+        missing = describe_missing(*combined.n_missing, convention)
+        case = case._replace(notes=(*missing, *combined.notes(), *low))
         if combined.finish_scores is None:
             return case
         return case._replace(scores=combined.finish_scores(place, case.scores.copy()))
@@ -200,7 +206,9 @@ def make_case(
     if convention.missing_in_run == "skip" and isinstance(query, Hashable) and query not in (None, *ids):
         _refuse_skipped(prepared, predictions, options, query, convention)
     system = _apply_convention(prepared, joined, convention)
-    return select_case(system, metric, _find_query(ids, query))
+    missing = describe_missing(joined.n_missing_in_run, joined.n_missing_in_qrels, convention)
+    notes = (*missing, *list_notes(prepared, joined, (metric,), system.applied))
+    return select_case(system, metric, _find_query(ids, query))._replace(notes=notes)
 
 
 def _refuse_skipped(

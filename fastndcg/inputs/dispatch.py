@@ -559,7 +559,8 @@ COMBINATIONS = (
     Combination("arrays", ArrayTruth, _read_scores, _rank_arrays),
     Combination("rankings", Rankings, _read_nothing, lambda truth, *_: truth),
     Combination("labels and scores", ScoredRows, _read_nothing,
-                lambda truth, _, convention, options: truth.rankings(convention, options.threads)),
+                lambda truth, _, convention, options: Joined(
+                    truth.rankings(convention, options.threads), notes=truth.notes)),
     Combination("stream", StreamedTables, _read_nothing, lambda truth, _, convention, __: truth.under(convention)),
     Combination("join of one table", TablePair, _read_nothing,
                 lambda truth, _, convention, options: _join(truth.qrels, truth.run, convention, options)),

@@ -86,6 +86,8 @@ LAST_LABELS = "weight click clicks clicked"
 LABELS_OF_TRUTH = "score scores"
 SCORES_OF_RUNS = "rating ratings weight"
 FIRST_IDS = ("qid", "docno")
+# of vector stores: `_distance`, `l2_distance`, `dist`. Only a user takes such a column for scores, by naming it
+DISTANCE = re.compile("(l1|l2|cos|cosine|euclidean|manhattan|hamming|jaccard|vec|vector)?(distances?|dists?)")
 # what lacks a role, but has another one, may be swapped with the other side
 SWAPPED = {
     "score": ("label", "It looks like judgments, which come first. Give a run in its place"),
@@ -281,6 +283,20 @@ def find_usual_names(role: str, names: Iterable[str], beside: Collection[str] = 
     return [name for name in usual if order(name) == first]
 
 
+def is_distance(name: str) -> bool:
+    """Return True for a usual name of distances, which are lower where documents are better."""
+    return DISTANCE.fullmatch(_simplify(name)) is not None
+
+
+def note_distances(name: str) -> tuple[str, ...]:
+    """Return a note if the name of a column of scores is a usual one of distances."""
+    note = (
+        f"column {shorten(name)} has distances, of which lower is better: scores are its negative values. Rename it if "
+        "higher is better"
+    )
+    return (note,) if is_distance(name) else ()
+
+
 def find_usual_roles(names: Iterable[str]) -> dict[str, str]:
     """Return the role of each name that is usual for one."""
     names = list(names)
@@ -339,8 +355,6 @@ def list_column_names(value: Any) -> tuple[str, ...]:
 
 class Frame:
     """The columns of a frame by role: query, document, label, score or subtopic."""
-
-    notes: tuple[str, ...] = ()  # how rows were read
 
     def __init__(
         self, frame: Any, columns: ColumnNames | Mapping[str, str] | None, name: str, first_row: int = 0
@@ -525,8 +539,32 @@ class Frame:
         """True if each row is a query with a list of ids."""
         return len(self.candidates["document"]) == 1 and self._has_lists(self.column_name("document"))
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The note on a column of scores that has distances."""
+        names = () if self.is_ranked else self.candidates["score"]
+        return note_distances(names[0]) if len(names) == 1 and names[0] in self._names else ()
+
+    def _orient(self, role: str, values: Array) -> Array:
+        """Return the numbers of a column, those of distances as negative scores."""
+        if role != "score" or not self.notes:
+            return values
+        return -(values if values.dtype.kind in "if" else values.astype("f8"))
+
     def read_lists(self, role: str) -> Ragged:
-        """Read a column of lists of numbers."""
+        """Read a column of lists of numbers. Distances are negative scores."""
+        values, offsets = self._read_lists(role)
+        return Ragged(self._orient(role, values), offsets)
+
+    def read_numbers(self, role: str) -> Array:
+        """
+        Read a column of numbers: decimals as float64, nulls of pandas as NaN, labels of interactions as 1.
+
+        Distances are negative scores.
+        """
+        return self._orient(role, self._read_numbers(role))
+
+    def _read_lists(self, role: str) -> Ragged:
         values, offsets = self._flattened(*self._checked_column(role))
         return Ragged(convert_decimals(values).to_numpy(), offsets)
 
@@ -565,8 +603,7 @@ class Frame:
             f"{'its type' if offsets is None else 'the type in its lists'} is {column.type}. Cast it to one of them"
         )
 
-    def read_numbers(self, role: str) -> Array:
-        """Read a column of numbers: decimals as float64, nulls of pandas as NaN, labels of interactions as 1."""
+    def _read_numbers(self, role: str) -> Array:
         if role == "label" and self.is_interactions:
             return np.ones(len(self), "i1")
         name, column = self._checked_column(role)
@@ -598,10 +635,14 @@ class Frame:
             without_labels = " or, if each document counts 1, only the columns of queries and documents" * lacks_labels
             is_swapped = role in SWAPPED and not candidates and self.given.side and self.candidates[SWAPPED[role][0]]
             hint = f"{SWAPPED[role][1]}. Or give " if is_swapped else "Give "
+            distance = next((name for name in names if is_distance(name)), None)
+            direction = ", of which higher is better" * (role == "score")
+            if direction and distance is not None:
+                direction = f", such as {shorten(distance)}, of which lower ranks first"
             raise InvalidInputError(
                 f"`{self.name}` must have one column of {role} ids or values, but has {what}: {has}. {hint}",
                 Column(role),
-                without_labels,
+                without_labels or direction,
             )
         side = self.given.side
         remedy = (". Give ", Column(role, side)) if side and not names.count(candidates[0]) else ()

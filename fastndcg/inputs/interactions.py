@@ -339,6 +339,7 @@ class RankingPartitions(NamedTuple):
     query_ids: Array | None
     notes: Callable[[], list[str]]  # notes of the result, after all parts were made
     finish_scores: Callable[[int, Array], Array] | None = None  # from a query and its scores, those that users see
+    n_missing: tuple[int, int] = (0, 0)  # numbers of queries that only the truth, or only the predictions, have
 
     def whole(self) -> Rankings:
         """Make all rankings at once, with all their arrays."""

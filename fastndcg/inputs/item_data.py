@@ -20,7 +20,7 @@ from fastndcg.inputs.interactions import (
     describe_gap,
     read_item_rows,
 )
-from fastndcg.inputs.join import find_ids
+from fastndcg.inputs.join import find_ids, refuse_disjoint
 from fastndcg.inputs.models import Model
 from fastndcg.inputs.table import Qrels, Run, Table
 from fastndcg.kernels.lookup import load_kernels
@@ -55,6 +55,7 @@ class ItemData(NamedTuple):
     liked: Interactions | None = None
     user_ids: IdColumn | None = None
     names: Sequence[Any] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read_item_data(
@@ -79,8 +80,10 @@ def read_item_data(
     user_ids = None if run is None else run.queries
     if known is not None:
         interactions = _join_users(known, None, "interactions", numbers, n_known)
+    notes = [] if run is None else list(run.source.notes)
     if judged is not None:
         liked = _join_users(judged, user_ids, "liked", numbers, len(names))
+        notes += _note_users(user_ids, judged)
     counts, n_known_users = _read_popularity(interactions, popularity, n_users)
     items, starts, sizes = _read_lists(recommended) if run is None else _read_run(run, numbers)
     data = ItemData(
@@ -96,6 +99,7 @@ def read_item_data(
         liked=None if liked is None else _read_interactions(liked, "liked"),
         user_ids=user_ids,
         names=names,
+        notes=tuple(notes),
     )
     source = "popularity" if interactions is None else "interactions"
     item_arrays = {source: counts, "vectors": data.vectors, "categories": data.sets}
@@ -157,6 +161,21 @@ def _join_users(
     sizes = np.where(rows >= 0, np.diff(np.append(table.offsets, table.offsets[-1]))[rows], 0)
     offsets, places = join_segments(table.offsets[np.maximum(rows, 0)], sizes)
     return Interactions(items[places], table.values[places], offsets, n_items=n_items or None)
+
+
+def _note_users(user_ids: IdColumn | None, liked: Qrels) -> list[str]:
+    """Return how many users one side lacks. Raise if none is on both sides."""
+    if user_ids is None:
+        return []
+    sides = ("recommended", "liked")
+    n_common = int(np.count_nonzero(find_ids(user_ids, liked.queries, "queries", sides) >= 0))
+    if not n_common:
+        refuse_disjoint(user_ids, liked.queries, sides)
+    counts = {
+        "users with recommended items who like none": len(user_ids) - n_common,
+        "users who like items without recommended ones, left out": len(liked.queries) - n_common,
+    }
+    return [f"{text}: {n}" for text, n in counts.items() if n]
 
 
 def _read_run(run: Run, numbers: Mapping[Any, int]) -> tuple[Array, Array, Array]:

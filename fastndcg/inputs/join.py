@@ -102,7 +102,8 @@ def join(
     pairs[: len(judged), 1] = in_run[judged]
     pairs[len(judged) :, 1] = extra
     rankings, has_unjudged = make_rankings(qrels, run, pairs, convention, threads)
-    notes = () if is_part else (*qrels.source.notes, *run.source.notes, *_note_unjudged(qrels, run, pairs, rankings))
+    of_all = () if is_part else _note_unjudged(qrels, run, pairs, rankings)
+    notes = (*qrels.source.notes, *run.source.notes, *of_all)
     unjudged_queries = pairs[:, 0] < 0 if len(extra) else None
     return Joined(rankings, unjudged_queries, len(missing), len(unjudged), notes, has_unjudged)
 
@@ -122,19 +123,21 @@ def _note_unjudged(qrels: Qrels, run: Run, pairs: Array, rankings: Rankings) -> 
     both = [(q, r) for q, r in pairs.tolist() if q >= 0 and r >= 0 and sizes[0][q] and sizes[1][r]]
     if not both:
         return ()
-    theirs, own = qrels.documents.name(int(qrels.offsets[both[0][0]])), run.documents.name(int(run.offsets[both[0][1]]))
-    how = "Are ids alike?"
-    alike = None
-    if qrels.documents.are_texts:
-        names = []
-        for side, table in enumerate((qrels, run)):
-            spans = [table.offsets[pair[side] : pair[side] + 2] for pair in both[:SAMPLE]]
-            rows = np.concatenate([np.arange(first, stop) for first, stop in spans])[:SAMPLE]
-            names.append(table.documents.take(rows).names().tolist())
-        alike = find_alike(*names)
-    if alike is not None:
-        theirs, own, how = alike[0], alike[1], f"They differ by {alike[2]}: write ids alike"
-    return (f"no document of the run is judged: the qrels have {shorten(theirs)}, the run has {shorten(own)}. {how}",)
+    names = []
+    for side, table in enumerate((qrels, run)):
+        spans = [table.offsets[pair[side] : pair[side] + 2] for pair in both[:SAMPLE]]
+        rows = np.concatenate([np.arange(first, stop) for first, stop in spans])[:SAMPLE]
+        names.append(table.documents.take(rows).names().tolist())
+    theirs, own, how = tell_apart(*names)
+    return (f"no document of the run is judged: the qrels have {theirs}, the run has {own}. {how}",)
+
+
+def tell_apart(names: list[Any], others: list[Any]) -> tuple[str, str, str]:
+    """Return an id of each list, of which none is in both, and what they differ by."""
+    alike = find_alike(names, others) if isinstance(names[0], str) else None
+    if alike is None:
+        return shorten(names[0]), shorten(others[0]), "Are ids alike?"
+    return shorten(alike[0]), shorten(alike[1]), f"They differ by {alike[2]}: write ids alike"
 
 
 def find_alike(texts: list[str], others: list[str]) -> tuple[str, str, str] | None:
@@ -350,7 +353,7 @@ def refuse_disjoint(first: IdColumn, second: IdColumn, sides: tuple[str, str] = 
         is_plural = side.endswith("s")
         if not len(queries):
             problem = f"but {'are' if is_plural else 'is'} empty. Check what was read"
-            raise InvalidInputError(f"the {side} must have a query with a document, {problem}")
+            raise InvalidInputError(f"the {side} must have a query, {problem}")
         names = [shorten(query) for query in queries.take(np.arange(min(3, len(queries)))).names().tolist()]
         has = "have" if is_plural else "has"
         examples.append(f"the {side} {has} {', '.join(names + ['…'] * (len(queries) > 3))}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Set, Sized
 from dataclasses import dataclass, replace
@@ -212,6 +213,23 @@ def note_alternatives(metrics: Iterable[Metric]) -> tuple[str, ...]:
     names = [str(metric) for metric in metrics if metric.name in NEED_ALL]
     need = f"{', '.join(names)} {'needs' if len(names) == 1 else 'need'} every document of a group"
     return (f"{need}, of which one is enough: evidence_recall counts groups",) if names else ()
+
+
+def find_highest_label(rankings: Any) -> float:
+    """
+    Return the highest label of rankings or truth, infinity for labels that are whole numbers by their dtype.
+
+    Where one of the first labels is 1 or higher, as in most inputs, others are not read.
+    """
+    labels: Any = rankings.labels if hasattr(rankings, "labels") else rankings.values
+    if getattr(rankings, "patterns", None) is not None:
+        labels = rankings.patterns.labels
+    elif getattr(rankings, "pool", None) is not None:
+        labels = rankings.pool[0]
+    if labels.dtype.kind != "f":
+        return math.inf
+    highest = float(labels[:SAMPLE].max(initial=0.0))
+    return highest if highest >= 1 else float(labels.max(initial=0.0))
 
 
 def _note_lists_of_ids(rankings: Rankings) -> tuple[str, ...]:

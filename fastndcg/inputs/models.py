@@ -447,7 +447,9 @@ def partition_model(
     def finish_scores(row: int, scores: Array) -> Array:
         return model.finish_scores(users[row : row + 1], scores[None])[0]  # type: ignore[no-any-return]
 
-    partitions = partition_rows(rows, matched_model.matched, is_ready=True)._replace(finish_scores=finish_scores)
+    partitions = partition_rows(rows, matched_model.matched, is_ready=True)._replace(
+        finish_scores=finish_scores, n_missing=(matched_model.n_missing_in_run, matched_model.n_missing_in_qrels)
+    )
     return partitions._replace(query_ids=matched_model.query_ids) if has_ids else partitions
 
 

@@ -129,8 +129,7 @@ class Records(Frame):
     def _describe_type(self, name: str) -> str:
         return type(self._get(name)[0]).__name__
 
-    def read_lists(self, role: str) -> Ragged:
-        """Read a field of lists of numbers."""
+    def _read_lists(self, role: str) -> Ragged:
         values, offsets = self._chain(self.column_name(role))
         return Ragged(self._convert_numbers(role, values), offsets)
 
@@ -164,8 +163,7 @@ class Records(Frame):
                 self._refuse_value(row, name, "be a text in each record, or a whole number in each", values[row])
         return IdColumn.of(values, f"field {name!r} of {self.source.name}")
 
-    def read_numbers(self, role: str) -> Array:
-        """Read a field of numbers. Records of queries and documents only have the label 1."""
+    def _read_numbers(self, role: str) -> Array:
         if role == "label" and self.is_interactions:
             return np.ones(len(self), "i1")
         name = self.column_name(role)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from fastndcg.inputs.dicts import snapshot
 from fastndcg.inputs.files import File, spell_path
 from fastndcg.inputs.frames import ColumnNames, Frame
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, group, make_comparable
-from fastndcg.inputs.join import find_ids, refuse_disjoint
+from fastndcg.inputs.join import SAMPLE, find_ids, refuse_disjoint, tell_apart
 from fastndcg.inputs.messages import are_columns
 from fastndcg.inputs.records import parse_json
 from fastndcg.inputs.table_sources import ARROW_MAGIC, PARQUET_MAGIC, convert_arrow_errors, open_dataset
@@ -38,6 +38,8 @@ class Spans(NamedTuple):
     ends: Array
     weights: Array | None
     order: Array | None  # of chunks in a query: lower is better
+    empty: Set[Any] = frozenset()  # queries that have no spans, but are there
+    notes: tuple[str, ...] = ()
 
 
 class JoinedSpans(NamedTuple):
@@ -59,6 +61,7 @@ class JoinedSpans(NamedTuple):
     gold_offsets: Array
     n_missing_in_chunks: int
     n_missing_in_gold: int
+    notes: tuple[str, ...]
 
 
 def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
@@ -81,6 +84,14 @@ def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
     rows = np.lexsort((queries,) if found.order is None else (found.order, queries))
     rows = rows[queries[rows] >= 0]
     refuse_ties(found, queries, rows)
+    without_rows = {*wanted.empty, *found.empty} - {*names.names().tolist(), *others.names().tolist()}
+    notes = found.notes
+    if len(rows) and not np.isin(documents[n_gold:][rows], documents[:n_gold]).any():
+        theirs, own, how = tell_apart(*(
+            ids.take(own_rows[:SAMPLE]).names().tolist()
+            for ids, own_rows in ((wanted.documents, np.arange(n_gold)), (found.documents, rows))
+        ))  # fmt: skip
+        notes += (f"no chunk is of a document with gold text: the gold has {theirs}, the chunks have {own}. {how}",)
     return JoinedSpans(
         query_ids=names.names(),
         chunk_documents=read_only(documents[n_gold:][rows]),
@@ -90,7 +101,8 @@ def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
         **dict(zip(("gold_documents", "gold_starts", "gold_ends", "gold_weights"), united, strict=True)),
         gold_offsets=read_only(np.searchsorted(gold_queries, bounds)),
         n_missing_in_chunks=int(np.count_nonzero(in_chunks < 0)),
-        n_missing_in_gold=int(np.count_nonzero(in_gold < 0)),
+        n_missing_in_gold=int(np.count_nonzero(in_gold < 0)) + len(without_rows),
+        notes=notes,
     )
 
 
@@ -155,7 +167,8 @@ def read_spans(value: Any, name: str, columns: Any) -> Spans:
             )
     weights = frame.read_numbers("weight") if name == "gold" and frame.has("weight") else None
     bounds = (frame.read_numbers("start"), frame.read_numbers("end"))
-    return _check(Spans(place, frame.read_ids("query"), frame.read_ids("document"), *bounds, weights, order))
+    ids = frame.read_ids("query"), frame.read_ids("document")
+    return _check(Spans(place, *ids, *bounds, weights, order, notes=frame.notes if name == "chunks" else ()))
 
 
 def _read_file(file: File, columns: Any) -> Any:
@@ -203,7 +216,8 @@ def _read_dict(rows: Mapping[Any, Any], name: str, place: str) -> Spans:
     """Read {query: [(document, start, end), …]}. Gold spans may have a weight, too."""
     lengths = (3, 4) if name == "gold" else (3,)
     flat: list[tuple[Any, ...]] = []
-    for query, spans in snapshot(rows, name).items():
+    copied = snapshot(rows, name)
+    for query, spans in copied.items():
         if not isinstance(spans, list | tuple):
             raise InvalidTypeError(f"{place} must be {FORM}, but query {shorten(query)} maps to {shorten(spans)}")
         for span in spans:
@@ -216,7 +230,8 @@ def _read_dict(rows: Mapping[Any, Any], name: str, place: str) -> Spans:
     queries = IdColumn.of(list(fields[0]), f"ids of queries in {name}")
     documents = IdColumn.of(list(fields[1]), f"ids of documents in {name}")
     weights = numbers[2] if name == "gold" else None
-    return _check(Spans(place, queries, documents, numbers[0], numbers[1], weights, None))
+    empty = frozenset(query for query, spans in copied.items() if not spans)
+    return _check(Spans(place, queries, documents, numbers[0], numbers[1], weights, None, empty))
 
 
 def _check(spans: Spans) -> Spans:

@@ -124,13 +124,14 @@ class ScoredRows(Picklable):
         With `is_part`, the frame is one of several, and the caller checks that no query with lists occurs twice.
         """
         source = source or Source("`truth`", "row", n_before=frame.first_row)
+        source = source._replace(notes=frame.notes)
         if not frame.has_list_columns:
             return cls.of_rows(PlainRows.of_frame(frame), source, threads, are_ranked=frame.is_ranked)
         labels = frame.read_lists("label")
         values = as_labels(labels.values, "labels")
         scores, offsets = frame.read_lists("score")
         ids: tuple[Any, ...] = ()
-        if (scores % 1 == 0).all():
+        if not np.array_equal(labels.offsets, offsets) and (scores % 1 == 0).all():
             ids = (", or for lists of ids ", Column("document", "truth"), " and ", Column("document", "predictions"))
         refuse_sizes("label", labels.offsets, "score", offsets, source, ids)
         has_ids = frame.has("query")
@@ -144,6 +145,11 @@ class ScoredRows(Picklable):
         rows = PlainRows(values, scores, queries, documents)
         groups = Groups(offsets, None, offsets[:-1])
         return cls(rows, groups, source._replace(lists=offsets), threads, has_ids=has_ids)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How rows were read."""
+        return self._source.notes
 
     @property
     def n_queries(self) -> int:
@@ -425,6 +431,8 @@ class StreamedTables:
     `name`, and rows those of `place`.
     """
 
+    n_missing = (0, 0)  # queries that only the truth, or only the predictions, have
+
     def __init__(self, source: TableSource, columns: ColumnNames, options: Options, name: str, place: str) -> None:
         self._source = source
         self._columns = columns
@@ -438,11 +446,16 @@ class StreamedTables:
         self._has_lists = empty.has_list_columns
         self._has_documents = empty.has("document")
         optional = ["query"] * empty.has("query") + ["document"] * self._has_documents
+        self._notes = empty.notes
         self._columns_to_read = list(dict.fromkeys(map(empty.column_name, ("label", "score", *optional))))
         if source.passes != "any":
             most = self._memory // 4 // self._row_bytes
             self._source, first = _keep_first_tables(source, self._columns_to_read, most, name)
             self._has_lists = first is not None and self._frame(first, 0).has_list_columns
+
+    def notes(self) -> tuple[str, ...]:
+        """Return how rows are read."""
+        return self._notes
 
     def under(self, convention: Convention) -> Self:
         """Return a copy under a convention, which may need document ids to order ties."""

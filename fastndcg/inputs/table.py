@@ -199,7 +199,8 @@ class Table(ReadOnly, Exportable):
     def of_frame(cls, frame: Frame, threads: int | None = None, source: Source | None = None) -> Self:
         """Build a table from the columns of a frame, or of a file."""
         source = source or Source(f"the {cls.what}", "row", columns=frame.column_names)
-        source = source._replace(notes=source.notes + frame.notes)
+        if cls.value_name == "score":
+            source = source._replace(notes=source.notes + frame.notes)
         if frame.has_id_lists:
             return cls._of_id_lists_in(frame, source, threads)
         ids: dict[str, IdColumn] = {}

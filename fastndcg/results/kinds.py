@@ -134,13 +134,17 @@ class SpanResults(Results):
     sides: ClassVar[tuple[str, str]] = SIDES
     __slots__ = ()
 
+    @property
+    def missing_notes(self) -> list[str]:
+        """The lines on queries without chunks, and without gold text."""
+        counts = {
+            f"queries without chunks: {self.n_missing_in_run} (zero)": self.n_missing_in_run,
+            f"queries without gold text: {self.n_missing_in_qrels} (skip)": self.n_missing_in_qrels,
+        }
+        return [line for line, n in counts.items() if n]
+
     def _footer(self) -> list[str]:
-        lines = []
-        if self.n_missing_in_run:
-            lines.append(f"queries without chunks: {self.n_missing_in_run} (zero)")
-        if self.n_missing_in_qrels:
-            lines.append(f"queries without gold text: {self.n_missing_in_qrels} (skip)")
-        return [*lines, *self.notes]
+        return [*self.missing_notes, *self.notes]
 
 
 class Agreement(Results):

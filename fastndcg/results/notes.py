@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import list_shares
@@ -28,6 +29,32 @@ def notes_on_systems(notes: Mapping[str, Sequence[str]]) -> list[str]:
         *shared,
         *(f"{show_name(name)}: {note}" for name, own in notes.items() for note in own if note not in shared),
     ]
+
+
+def notes_on_results(results: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:
+    """Return what `evaluate` says below its tables, for the results of several systems."""
+    first = next(iter(results.values()))
+    return [
+        *notes_on_systems({name: own.missing_notes for name, own in results.items()}),
+        *describe_judged([own.judged for own in results.values()], metrics, first.convention),
+        *notes_on_systems({name: own.notes for name, own in results.items()}),
+    ]
+
+
+def describe_missing(n_missing_in_run: int, n_missing_in_qrels: int, convention: Convention) -> list[str]:
+    """
+    Return the lines on queries that only the qrels, or only the run, have, and what becomes of them.
+
+    >>> from fastndcg.named_conventions import parse_convention
+    >>> describe_missing(2, 0, parse_convention("trec_eval"))
+    ['judged queries missing in the run: 2 (skip)']
+    """
+    counts = {
+        f"judged queries missing in the run: {n_missing_in_run} ({convention.missing_in_run})": n_missing_in_run,
+        f"queries of the run missing in the qrels: {n_missing_in_qrels} ({convention.missing_in_qrels})":
+            n_missing_in_qrels,
+    }  # fmt: skip
+    return [line for line, n in counts.items() if n]
 
 
 def describe_judged(

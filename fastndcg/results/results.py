@@ -16,7 +16,7 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.aggregates import aggregate, standard_deviation
-from fastndcg.results.notes import describe_judged, notes_on
+from fastndcg.results.notes import describe_judged, describe_missing, notes_on
 from fastndcg.results.per_query import check_weights
 from fastndcg.results.saved import (
     FORMAT,
@@ -75,6 +75,11 @@ class MeanTable(Picklable, Printable):
         """Remarks on the input and on metrics (see the class)."""
         return (*self._notes, *notes_on(self.metrics, self.convention, self.n_tied > 0))
 
+    @property
+    def missing_notes(self) -> list[str]:
+        """The lines on queries that one side lacks."""
+        return describe_missing(self.n_missing_in_run, self.n_missing_in_qrels, self.convention)
+
     def _table(self) -> list[tuple[str, str, str, str]]:
         body = [
             (str(metric), f"{mean:.4f}", str(len(self)), str(undefined))
@@ -87,15 +92,9 @@ class MeanTable(Picklable, Printable):
         tied = (
             f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} {self._rows}" if self.n_tied else "no ties"
         )
-        lines = [f"convention {self.convention}; {tied} between different labels"]
-        if self.n_missing_in_run:
-            lines.append(
-                f"judged queries missing in the run: {self.n_missing_in_run} ({self.convention.missing_in_run})"
-            )
-        if self.n_missing_in_qrels:
-            choice = self.convention.missing_in_qrels
-            lines.append(f"queries of the run missing in the qrels: {self.n_missing_in_qrels} ({choice})")
-        return [*lines, *describe_judged([self.judged], self.metrics, self.convention), *self.notes]
+        first = f"convention {self.convention}; {tied} between different labels"
+        judged = describe_judged([self.judged], self.metrics, self.convention)
+        return [first, *self.missing_notes, *judged, *self.notes]
 
     def _print_table(self) -> PrintedTable:
         rows = self._table()

@@ -236,7 +236,7 @@ def compare(
             every = every._replace(query_ids=every_id[weighted], columns=[column[weighted] for column in every.columns])
         check_test_fits_design(test, design)
         aligned = _take_metrics(every, selection.compared)
-        _check_has_values(list(named_systems), aligned)
+        _check_has_values(results, aligned)
         check_test_fits_values(test, aligned.metrics, aligned.columns)
         in_curves = _take_metrics(every, selection.in_curves)
         conventions = [result.convention for result in results.values()]
@@ -453,11 +453,13 @@ def _check_conventions(results: Mapping[str, Results], mixed_conventions: bool) 
             )
 
 
-def _check_has_values(names: list[str], aligned: AlignedValues) -> None:
-    for name, column in zip(names, aligned.columns, strict=True):
+def _check_has_values(results: Mapping[str, Results], aligned: AlignedValues) -> None:
+    for (name, result), column in zip(results.items(), aligned.columns, strict=True):
         for place, metric in enumerate(aligned.metrics):
             if np.isnan(column[:, place]).all():
+                notes = "; ".join(result.own_notes)
+                reason = f": {notes}." if notes else ". Check that its query ids are those of the truth."
                 raise InvalidInputError(
                     f"each system must have a value for some query, but {shorten(name)} has none of {metric} "
-                    f"({len(column)} queries). Check that its query ids are those of the truth."
+                    f"({len(column)} queries){reason}"
                 )

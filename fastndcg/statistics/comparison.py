@@ -17,7 +17,7 @@ from fastndcg.inputs.messages import Options
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
-from fastndcg.results.notes import describe_judged, notes_on_systems
+from fastndcg.results.notes import notes_on_results
 from fastndcg.results.per_query import keep_known, read_query_texts
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
@@ -573,25 +573,7 @@ class Comparison(Picklable, Printable):
             for name, n in self.n_missing.items()
             if n
         ]
-        notes += [
-            f"{show_name(name)}: {result.n_missing_in_run} judged queries are missing in the run "
-            f"(missing_in_run: {result.convention.missing_in_run})"
-            for name, result in self.results.items()
-            if result.n_missing_in_run
-        ]
-        notes += notes_on_systems(
-            {
-                name: [
-                    f"queries of the run missing in the qrels: {result.n_missing_in_qrels} "
-                    f"({result.convention.missing_in_qrels})"
-                ]
-                * (result.n_missing_in_qrels > 0)
-                for name, result in self.results.items()
-            }
-        )
-        shares = [result.judged for result in self.results.values()]
-        notes += describe_judged(shares, self.metrics, self.results[self.baseline].convention)
-        notes += notes_on_systems({name: result.notes for name, result in self.results.items()})
+        notes += notes_on_results(self.results, self.metrics)
         for place, metric in enumerate(self.metrics):
             n_undefined = [int(np.count_nonzero(np.isnan(column[:, place]))) for column in self.columns]
             if any(n_undefined):

@@ -22,7 +22,7 @@ from fastndcg.named_conventions import Convention
 from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import MOST, Array
 from fastndcg.results.kinds import PairResults, SpanResults, load_result
-from fastndcg.results.notes import describe_judged
+from fastndcg.results.notes import notes_on_results
 from fastndcg.results.results import Results
 from fastndcg.results.saved import is_saved_result
 from fastndcg.runtime.escapes import show_name
@@ -675,7 +675,8 @@ def _find_problems(base: Results, new: Results, metrics: Sequence[Metric]) -> di
         problems[problem] = f"Take one convention for both. {_say_how_to_save(new, metrics)}"
     if base.n_missing_in_run != new.n_missing_in_run:
         problem = f"{new.n_missing_in_run} of the candidate, {base.n_missing_in_run} of the baseline"
-        problems[f"judged queries missing in the run: {problem}"] = SAME_QUERIES
+        remedy = "Give an empty list for a query that retrieves nothing, or rank the same queries with both systems."
+        problems[f"judged queries missing in the run: {problem}"] = remedy
     problems |= _find_query_problems(list_row_ids(base), list_row_ids(new))
     if problems:
         return problems
@@ -787,10 +788,7 @@ def _list_notes(base: Results, new: Results, settings: Settings, sequential: boo
             f"one-sided {level} bounds of the paired difference{by}; those that let a metric fail are corrected (Holm)"
         )
     notes = [method, f"convention {base.convention}"]
-    if base.n_missing_in_run and base.n_missing_in_run == new.n_missing_in_run:
-        notes.append(f"{base.n_missing_in_run} judged queries are missing in both ({base.convention.missing_in_run})")
-    notes += describe_judged([base.judged, new.judged], new.metrics, new.convention)
-    return [*notes, *dict.fromkeys([*base.notes, *new.notes])]
+    return [*notes, *notes_on_results({"baseline": base, "candidate": new}, new.metrics)]
 
 
 def _escape_command(text: str) -> str:

@@ -18,7 +18,7 @@ from fastndcg.named_conventions import Convention
 from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import MOST, Array
 from fastndcg.results.kinds import PairResults
-from fastndcg.results.notes import describe_judged
+from fastndcg.results.notes import describe_judged, describe_missing, notes_on_results, notes_on_systems
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.foreign_arrays import Picklable
@@ -289,7 +289,9 @@ def leaderboard(
             if resample == "datasets":
                 raise InvalidInputError("`resample` must be 'queries' for a comparison, which is of one data set.")
             _refuse_given(given, "a comparison")
-            return rank_comparison(truths, metric, settings)
+            board = rank_comparison(truths, metric, settings)
+            board.notes += tuple(notes_on_results(truths.results, [Metric.parse(board.metric)]))
+            return board
         _refuse_given(given, "published means")
         return _rank_published(_read_published(truths), str(metric), mean, resample, settings)
     parsed = parse_single_metric(metric, "Make a leaderboard of each.", None)
@@ -334,12 +336,12 @@ def _evaluate_all(
     values: list[Array] = []
     bounds: Bounds = None
     n_left_out = 0
-    all_results: list[Results] = []
+    by_system: list[dict[str, Results]] = []  # one a data set
     with track(common, "evaluating data sets", len(common)) as names:
         for name in names:
             runs = {system: data_sets[name] for system, data_sets in systems.items()}
             results = _evaluate_data_set(truths[name], runs, metric, options)
-            all_results += results.values()
+            by_system.append(results)
             aligned = align(results, (metric,))
             columns = np.concatenate(aligned.columns, axis=1)
             is_defined = ~np.isnan(columns).any(axis=1)
@@ -348,8 +350,29 @@ def _evaluate_all(
             bounds = find_bounds(metric, *(result.convention for result in results.values()))
     if n_left_out:
         notes.append(f"{n_left_out} queries have no value in some system, and are left out for all")
-    notes += describe_judged([result.judged for result in all_results], (metric,), all_results[0].convention)
+    notes += _note_results(common, by_system, metric)
     return _DataSets(list(common), values, n_missing, len(systems)), bounds, notes
+
+
+def _note_results(data_sets: Sequence[str], by_system: Sequence[Mapping[str, Results]], metric: Metric) -> list[str]:
+    """Return what `evaluate` says below its tables: counts for each system, and notes for each data set, too."""
+    every = [result for results in by_system for result in results.values()]
+    convention = every[0].convention
+    missing = {
+        system: describe_missing(
+            sum(results[system].n_missing_in_run for results in by_system),
+            sum(results[system].n_missing_in_qrels for results in by_system),
+            convention,
+        )
+        for system in by_system[0]
+    }
+    noted = {
+        f"{system} on {name}" if len(data_sets) > 1 else system: result.notes
+        for name, results in zip(data_sets, by_system, strict=True)
+        for system, result in results.items()
+    }
+    judged = describe_judged([result.judged for result in every], (metric,), convention)
+    return [*notes_on_systems(missing), *judged, *notes_on_systems(noted)]
 
 
 def _evaluate_data_set(
@@ -440,7 +463,7 @@ def _rank_published(
     common = [name for name in names if all(name in values for values in published.values())]
     notes: list[str] = []
     _check_common(common, len(names), notes)
-    sign = _read_sign(metric, notes)
+    sign, bounds = _read_metric(metric, notes)
     table = np.array([[float(values[name]) for values in published.values()] for name in common])
     if not (np.abs(table) <= MOST).all():
         raise InvalidInputError(
@@ -448,19 +471,40 @@ def _rank_published(
         )
     n_missing = [len(names) - len(values) for values in published.values()]
     values = _DataSets(common, list(table[:, None, :]), n_missing, len(published))
-    bounds = (0.0, 1.0) if (table >= 0).all() and (table <= 1).all() else None
+    bounds, range_notes = _find_range(metric, bounds, table, common, list(published))
+    notes += range_notes
     return _rank_values(values, list(published), metric, "datasets", "datasets", settings, bounds, notes, sign)
 
 
-def _read_sign(metric: str, notes: list[str]) -> int:
-    """Return the sign of a published metric. Add a note for a name that is not known."""
+def _read_metric(metric: str, notes: list[str]) -> tuple[int, Bounds]:
+    """Return the sign of a published metric, and its range. Add a note for a name that is not known."""
     try:
         parsed = Metric.parse(metric)
     except InvalidInputError:
         notes.append(f"{show_name(metric)} is not known: higher values are taken for better")
-        return 1
+        return 1, None
     check_direction([parsed], "a leaderboard")
-    return parsed.sign
+    return parsed.sign, find_bounds(parsed)
+
+
+def _find_range(
+    metric: str, bounds: Bounds, table: Array, data_sets: Sequence[str], systems: Sequence[str]
+) -> tuple[Bounds, list[str]]:
+    """Return the range of published means, and a note if they are in percent of the range of the metric."""
+    if bounds is None:
+        return ((0.0, 1.0) if table.min() >= 0 and table.max() <= 1 else None), []
+    low, high = bounds
+    is_outside = (table < low) | (table > high)
+    if not is_outside.any():
+        return bounds, []
+    if is_outside.any(axis=0).all() and table.min() >= 100 * low and table.max() <= 100 * high:
+        return (100 * low, 100 * high), [f"{metric} is from {low:g} to {high:g}: values were read as percent of it"]
+    place, system = np.argwhere(is_outside)[0].tolist()
+    raise InvalidInputError(
+        f"`truths` must have values of {metric} from {low:g} to {high:g}, or all in percent, but "
+        f"{show_name(systems[system])} has {table[place, system]:g} for {show_name(data_sets[place])}. Bring all to "
+        "one unit, or name the metric that they are of: metric="
+    )
 
 
 def _read_published(table: Any) -> dict[str, dict[str, float]]:

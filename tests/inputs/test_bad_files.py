@@ -123,8 +123,8 @@ BAD_DICTS = {
         {"1": {"d1": 1}, "2": {"d1": 1}, "3": {"d1": 1}, "4": {"d1": 1}},
         "qrels and run must have a query in common, but the qrels have 'q1', 'q2', and the run has '1', '2', '3', …. "
         "Check that the ids are written alike"),
-    "nothing judged": ({}, ONE, "the qrels must have a query with a document, but are empty. Check what was read"),
-    "no query retrieved": (ONE, {}, "the run must have a query with a document, but is empty. Check what was read"),
+    "nothing judged": ({}, ONE, "the qrels must have a query, but are empty. Check what was read"),
+    "no query retrieved": (ONE, {}, "the run must have a query, but is empty. Check what was read"),
 }  # fmt: skip
 
 

@@ -113,7 +113,7 @@ BAD = {
     "an id alone": ({"q1": "d1"}, RANKED, r"For one id per query give lists: {query: \[id\]}"),
     "lists and None": (RELEVANT, {"q1": ["d1"], "q2": None}, "must map queries to dicts, but 'q2' maps to None"),
     "no ids and None": ({"q1": [], "q2": None}, RANKED, "must map queries to dicts, but 'q2' maps to None"),
-    "no queries at all": ({}, RANKED, "the qrels must have a query with a document, but are empty"),
+    "no queries at all": ({}, RANKED, "the qrels must have a query, but are empty"),
     "a set as a column": ({"query": ["q"], "document": {"d"}}, RANKED, "is a dict of columns. Give a frame"),
     "a frame as a column": ({"query": pandas.DataFrame(), "label": [1]}, RANKED, "is a dict of columns. Give a frame"),
     "columns of two lengths": ({"query": ["q", "q"], "document": ["d"]}, RANKED,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, Place, Row, cut, join_names, reworded, shorten
 from fastndcg.errors import Column as NamedColumn
-from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.frames import Frame, is_distance
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import check_whole_number
@@ -170,6 +170,8 @@ def bring_together(qrels: Side, runs: Sequence[Side]) -> Any:
     for side, table in enumerate((qrels, *runs)):
         value = next((table.names[role] for role in ("label", "score", "rank") if role in table.names), None)
         number = "1" if value is None else quote(value)
+        if value is not None and value == table.names.get("score") and is_distance(value):
+            number = f"(-{number})"
         if kind == "DOUBLE" and table.has_whole_values:  # an error in the task, as float64 lacks the number
             is_exact = f"{number} BETWEEN -{LARGEST} AND {LARGEST}"
             number = f"IF({is_exact}, CAST({number} AS DOUBLE), {number} * double('inf'))"

@@ -21,6 +21,7 @@ from fastndcg.metrics.metric import Metrics, check_direction
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.aggregates import PartialSums
+from fastndcg.results.notes import describe_missing, notes_on_systems
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics import significance
 from fastndcg.statistics.compare import find_baseline
@@ -147,10 +148,10 @@ def compare(
     rows, sides = join_sides(qrels, systems, own_names, request, order)
     data = rows.repartition(*filter(None, [check_partitions(partitions)]), "query")
     task = PairsTask(request, sides, names, place, order is not None)
-    sums, largest = add_up_parts(data.mapInArrow(task, SCHEMA).collect())
+    sums, largest, notes = add_up_parts(data.mapInArrow(task, SCHEMA).collect())
     if sums is None or largest is None:
         refuse_disjoint()
-    return _Summary(request, names, place, settings).tabulate(sums, largest)
+    return _Summary(request, names, place, settings).tabulate(sums, largest, notes)
 
 
 class _Summary(NamedTuple):
@@ -161,7 +162,7 @@ class _Summary(NamedTuple):
     baseline: int
     settings: Settings
 
-    def tabulate(self, sums: PartialSums, largest: Array) -> SparkComparison:
+    def tabulate(self, sums: PartialSums, largest: Array, own_notes: tuple[str, ...]) -> SparkComparison:
         """Return the rows of all metrics and systems."""
         self._check_queries(sums)
         n_metrics = len(self.request.metrics)
@@ -190,7 +191,7 @@ class _Summary(NamedTuple):
         intervals = [summary.interval for summary in summaries] + [pair.interval for pair in pairs if pair is not None]
         notes = self._note(sums, {interval.method for interval in intervals})
         columns = make_columns(self.settings, self.systems[self.baseline])[:-1]  # without wins
-        return SparkComparison(rows, columns, notes + explain_contradictions(rows, self.settings))
+        return SparkComparison(rows, columns, [*notes, *own_notes, *explain_contradictions(rows, self.settings)])
 
     def _find_range(self, sums: PartialSums, column: int) -> Range:
         """Return the range of one system's values of a metric."""
@@ -245,13 +246,17 @@ class _Summary(NamedTuple):
         ]
         for place, name in enumerate(self.systems):
             n_missing = sums.counts[f"n_missing {place}"]
-            n_in_run = sums.counts[f"n_missing_in_run {place}"]
             if n_missing:
                 notes.append(f"{show_name(name)}: {n_missing} of the queries are missing, and left out")
-            if n_in_run:
-                choice = self.request.convention.missing_in_run
-                notes.append(f"{show_name(name)}: {n_in_run} judged queries are missing in the run ({choice})")
-        return notes
+        missing = {
+            name: describe_missing(
+                sums.counts[f"n_missing_in_run {place}"],
+                sums.counts[f"n_missing_in_qrels {place}"],
+                self.request.convention,
+            )
+            for place, name in enumerate(self.systems)
+        }
+        return notes + notes_on_systems(missing)
 
 
 def _check_systems(systems: Any) -> tuple[str, ...]:

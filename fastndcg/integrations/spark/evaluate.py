@@ -138,12 +138,12 @@ def evaluate(
         task = PairsTask(request, sides, has_order=order is not None)
     if per_query:
         return _map_queries(rows, task, id_column)
-    partial, _ = add_up_parts(rows.mapInArrow(task, SCHEMA).collect())
+    partial, _, notes = add_up_parts(rows.mapInArrow(task, SCHEMA).collect())
     partial = partial or request.add_up(np.empty((0, len(request.metrics))), {})
     if predictions is not None and not partial.counts.get("n_common"):
         refuse_disjoint()
     remedy = "Take spark.evaluate(..., per_query=True)."
-    return Summary(partial, request.metrics, parse_convention(convention), remedy)
+    return Summary(partial, request.metrics, parse_convention(convention), remedy, notes)
 
 
 def make_request(

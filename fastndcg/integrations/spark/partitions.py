@@ -18,6 +18,7 @@ import numpy as np
 from fastndcg import errors
 from fastndcg.errors import FastndcgError, InvalidInputError, reworded, shorten
 from fastndcg.evaluation import Evaluator, evaluate_prepared, parse_request
+from fastndcg.inputs.frames import note_distances
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.integrations.spark.columns import SIDE, Scored, say
@@ -25,24 +26,26 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.aggregates import PartialSums
+from fastndcg.results.notes import notes_on_systems
 from fastndcg.results.results import Results
 from fastndcg.runtime.imports import optional_import
 from fastndcg.runtime.threads import check_threads
 from fastndcg.statistics.alignment import align
-from fastndcg.streaming import COUNTS
+from fastndcg.streaming import COUNTS, share_notes
 
 LIST_BYTES = 64 << 20  # of lists that are evaluated at a time
 ROW_SHARE = 4  # rows are evaluated at once if they take no more than this part of the memory
-SCHEMA = "part binary, largest binary, error string, message string"
+SCHEMA = "part binary, largest binary, error string, message string, notes string"
 
 
 class Part(NamedTuple):
-    """A row of a task: sums and largest values as bytes, or the name of an error and its message."""
+    """A row of a task: sums and largest values as bytes and notes in lines, or the name of an error and its message."""
 
     part: bytes | None = None
     largest: bytes | None = None
     error: str | None = None
     message: str | None = None
+    notes: str | None = None
 
 
 def send_parts(make_parts: Callable[[], Iterator[Part]]) -> Iterator[Any]:
@@ -60,7 +63,7 @@ def send_parts(make_parts: Callable[[], Iterator[Part]]) -> Iterator[Any]:
 
 def _make_batch(part: Part) -> Any:
     pyarrow = optional_import("pyarrow", "Spark", "spark")
-    kinds = [pyarrow.binary(), pyarrow.binary(), pyarrow.string(), pyarrow.string()]
+    kinds = [pyarrow.binary(), pyarrow.binary(), *[pyarrow.string()] * 3]
     arrays = [pyarrow.array([value], kind) for value, kind in zip(part, kinds, strict=True)]
     return pyarrow.RecordBatch.from_arrays(arrays, names=list(Part._fields))
 
@@ -162,11 +165,13 @@ class ScoredTask:
 
     def _make_parts(self, batches: Iterator[Any]) -> Iterator[Part]:
         total: PartialSums | None = None
+        notes: tuple[str, ...] | None = None
         for result in self.evaluate(batches):
             part = add_up_results(self.request, result)
             total = part if total is None else total + part
+            notes = share_notes([notes, result.own_notes if len(result) else None])
         if total is not None:
-            yield Part(total.to_bytes())
+            yield Part(total.to_bytes(), notes=None if notes is None else "\n".join(notes))
 
     def _evaluate(self, table: Any, memory: int | None = None) -> Results:
         query = self.columns.names.get("query")
@@ -229,7 +234,8 @@ class PairsTask:
             if self.baseline is None:
                 result = results[self.systems[0]]
                 n_common = n_judged - result.n_missing_in_run
-                yield Part(add_up_results(self.request, result, n_common=n_common).to_bytes())
+                part = add_up_results(self.request, result, n_common=n_common)
+                yield Part(part.to_bytes(), notes="\n".join(result.own_notes) if len(result) else None)
             else:
                 yield self._compare(results, n_judged, self.baseline)
 
@@ -260,6 +266,7 @@ class PairsTask:
         for system, part, names in zip(self.systems, selected[1:], self.names[1:], strict=True):
             with self._naming(system):
                 run = Run.from_frame(part, roles | {"rank" if "rank" in names else "score": "value"}, threads=threads)
+                run.placed_in(run.source._replace(notes=note_distances(names.get("score", ""))))
                 results[system] = evaluate_prepared(qrels, run, request, options)
         yield results, len(qrels.queries)
 
@@ -282,7 +289,9 @@ class PairsTask:
         partial = self.request.add_up(values, counts, names)
         sizes = np.abs(np.stack(aligned.columns))
         largest = np.where(np.isnan(sizes), 0.0, sizes).max(axis=(0, 1), initial=0.0)
-        return Part(partial.to_bytes(), largest.astype("<f8").tobytes())
+        notes = notes_on_systems({name: result.own_notes for name, result in results.items()})
+        sent = "\n".join(notes) if len(values) else None
+        return Part(partial.to_bytes(), largest.astype("<f8").tobytes(), notes=sent)
 
     def _check(self, table: Any, side: int) -> None:
         """Raise an error for a null in a column of a side, and for equal places in its order."""
@@ -317,9 +326,9 @@ class PerQueryTask:
             yield pyarrow.RecordBatch.from_pydict(columns)
 
 
-def add_up_parts(rows: Sequence[Any]) -> tuple[PartialSums | None, Array | None]:
+def add_up_parts(rows: Sequence[Any]) -> tuple[PartialSums | None, Array | None, tuple[str, ...]]:
     """
-    Return the sum of the rows of all tasks and their largest values, None without rows.
+    Return the sum of the rows of all tasks and their largest values, None without rows, and the notes that all have.
 
     Raise the error that a task sent. Of several errors, the first in the order of texts is raised.
     """
@@ -334,7 +343,8 @@ def add_up_parts(rows: Sequence[Any]) -> tuple[PartialSums | None, Array | None]
         if row["largest"] is not None:
             sizes = np.frombuffer(bytes(row["largest"]), "<f8")
             largest = sizes if largest is None else np.maximum(largest, sizes)
-    return total, largest
+    notes = [None if row["notes"] is None else tuple(row["notes"].splitlines()) for row in rows]
+    return total, largest, share_notes(notes) or ()
 
 
 def _group_batches(batches: Iterator[Any], most: int) -> Iterator[list[Any]]:

@@ -516,3 +516,23 @@ def test_values_of_queries_are_not_kept(session, spark):
         ):
             read()
     assert str(pickle.loads(pickle.dumps(result))) == str(result)
+
+
+def test_notes_are_those_of_one_machine(session, spark):
+    """Distances rank ascending, no label reaches 1, and the run lacks a query."""
+    judged = pd.DataFrame({"query": [1, 1, 2, 3], "document": list("abab"), "label": [0.5, 0.0, 0.2, 0.4]})
+    run = pd.DataFrame({"query": [1, 1, 2, 4], "document": list("abba"), "_distance": [3, 1, 2, 2]})
+    frames, columns = [session.createDataFrame(data) for data in (judged, run)], {"score": "_distance"}
+    for partitions in (1, 5):
+        expected = fn.evaluate(judged, run, "rr, ndcg", columns=columns)
+        result = spark.evaluate(*frames, "rr, ndcg", score="_distance", partitions=partitions)
+        assert len(expected.notes) == 2
+        check_same(result, expected)
+        systems = {"a": frames[1], "b": frames[1].filter("query > 1")}
+        notes = spark.compare(frames[0], systems, "rr, ndcg", score="_distance", partitions=partitions).notes
+        assert {*expected.notes, "a: judged queries missing in the run: 1 (zero)",
+                "b: judged queries missing in the run: 2 (zero)"} < {*notes}  # fmt: skip
+    rows = judged.assign(distance=[1, 2, 3, 4])
+    expected = fn.evaluate(rows, metrics="rr", columns={"score": "distance"})
+    for most in ({}, {"memory": "1KB"}):
+        check_same(spark.evaluate(session.createDataFrame(rows), "rr", score="distance", **most), expected)
