@@ -166,7 +166,7 @@ MISTAKES = {
     "ids as groups": (lambda: fn.ndcg([1, 0, 1, 0], FOUR, groups=[7, 7, 8, 8]), "of each document as query_ids$"),
     "texts as groups": (lambda: fn.ndcg([1, 0, 1, 0], FOUR, groups=list("aabb")), "of each document as query_ids$"),
     "wrong groups": (lambda: fn.ndcg([1, 0, 1, 0], FOUR, groups=[2, 3]), "add up to the number of documents, 4, but"),
-    "an empty truth": (lambda: fn.evaluate({}, RUN, "rr"), "^the qrels must have a query .*, but are empty"),
+    "an empty truth": (lambda: fn.evaluate({}, RUN, "rr"), "^the qrels must have a query, but are empty"),
     "an empty run": (lambda: fn.evaluate(QRELS, {}, "rr"), "^the run must have a query, but is empty"),
     "empty labels": (lambda: fn.evaluate([], [], "rr"), "^`labels` must hold documents, but is empty"),
     "a value that only a convention leaves out": (
