@@ -136,6 +136,10 @@ def _check(record: Record) -> None:
             raise InvalidInputError(
                 f"`name` and `aliases` must be new, but {shorten(text)} has a meaning. Choose another name"
             )
+    if record.higher_is_better not in (True, False, None):
+        raise InvalidInputError(
+            f"`higher_is_better` must be True, False or None, not {shorten(record.higher_is_better)}. Choose one"
+        )
     for parameter in record.parameters:
         if not isinstance(parameter, Parameter) or parameter.type not in TYPES or parameter.default is None:
             raise InvalidInputError(

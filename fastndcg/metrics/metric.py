@@ -402,7 +402,7 @@ def check_direction(metrics: Iterable[Metric], owner: str) -> None:
         if not metric.sign:
             raise InvalidInputError(
                 f"{owner} must have metrics of which higher or lower values are better, but neither are of {metric} "
-                f"({metric.record.title}). Take another metric."
+                f"({metric.record.title}). Name other metrics."
             )
 
 

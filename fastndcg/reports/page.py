@@ -136,18 +136,20 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
 def _collect_queries(comparison: Comparison, texts: dict[Any, str], has_documents: bool) -> dict[str, Any]:
     """Return the variables of the template for the queries won and lost most, and the data of the script."""
     metrics = [MetricValues(comparison, place) for place in range(len(comparison.metrics))]
+    listed = next((place for place, metric in enumerate(comparison.metrics) if metric.sign), 0)
     tables, notes = collect_documents(comparison, metrics) if has_documents else ({}, [NO_DOCUMENTS])
     lists = []
-    for row in _select_rows(comparison, 0):
+    for row in _select_rows(comparison, listed):
         if row.system != comparison.baseline:
             place = comparison.systems.index(row.system)
-            won, lost = list_queries(comparison, metrics[0], place, texts)
+            won, lost = list_queries(comparison, metrics[listed], place, texts)
             lists.append({"system": row.system, "place": place, "row": row, "sides": (("won", won), ("lost", lost))})
     data = pack_queries(comparison, metrics, texts)
     data["documents"] = pack_documents(tables, data["places"])
     n_query_rows = len(data.pop("places"))
     return {
         "lists": lists,
+        "listed": listed,
         "n_listed": N_LISTED,
         "n_documents": N_ROWS,
         "documents": tables,

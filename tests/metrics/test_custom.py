@@ -152,6 +152,7 @@ def test_custom_metric_function_has_bounds_checks():
         ({"parameters": [fn.Parameter("gain", "gain", None, "")]}, "`parameters` must be Parameter.*'gain'"),
         ({"function": 3}, "`function` must be a function of one query's hits, not int"),
         ({"higher_is_better": True, "parameters": ["rel"]}, "`parameters` must be Parameter"),
+        ({"higher_is_better": "no"}, "`higher_is_better` must be True, False or None, not 'no'"),
     ],
     ids=str,
 )  # fmt: skip

@@ -410,6 +410,7 @@ def test_without_direction_nothing_is_won():
     markup = page(found)
     assert "Neither higher nor lower values are better, so that no system is best." in markup
     assert markup.count('aria-label="Leaderboard in') == markup.count("▲ ***") == 1
+    assert f"{fn.num_rel_ret}: the 10 queries that each system wins by most" in markup
     alone = page(fn.compare(results, metrics="num_ret", test="t"))
     assert 'id="leaderboard"' not in alone
     assert "Best system" not in alone

@@ -357,7 +357,8 @@
     const others = data.systems.map((_, place) => place).filter((place) => place !== data.baseline);
     const first = data.systems.indexOf(byId("own-head").textContent.trim());
     state.system = first < 0 ? others[0] : first;
-    fillSelect(byId("metric"), metrics.map((metric) => metric.name), metrics.map((_, place) => place), 0);
+    state.metric = Math.max(0, metrics.findIndex((metric) => metric.sign)); // that of the lists above
+    fillSelect(byId("metric"), metrics.map((metric) => metric.name), metrics.map((_, place) => place), state.metric);
     fillSelect(byId("system"), others.map((place) => data.systems[place]), others, state.system);
     if (data.segments) {
       const segments = [...new Set(data.segments)].sort(collator.compare);
