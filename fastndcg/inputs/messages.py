@@ -81,7 +81,7 @@ def refuse_row(what: str, rows: Mapping[Any, Any], query: Any) -> NoReturn:
     elif isinstance(row, str | os.PathLike):
         problem += f". For one id per query give lists: {{query: [id]}}. For paths of several systems: {COMPARE}"
     elif isinstance(row, Mapping):
-        problem += ". Give {document: number} for each query, such as dict(zip(ids, numbers))"
+        problem += ", which gives no numbers. Give {document: number}, such as dict(zip(ids, numbers))"
     elif isinstance(row, Sized):
         form, kind = _PAIRS.get(what, _PAIRS["qrels"])
         problem += f". Give each query's {kind} as {form}"

@@ -243,7 +243,7 @@ def _write_example(record: Record, namespace: dict[str, Any]) -> Iterator[str]:
 
 
 def _write_aggregate(record: AggregateRecord, namespace: dict[str, Any]) -> Iterator[str]:
-    yield f"(aggregate-{record.name})=\n## {record.name}\n\n{_sentence(record.title)}\n\n{_escape(record.use)}\n\n"
+    yield f"(aggregate-{record.name})=\n## {record.name}\n\n{_sentence(record.title)}\n\n"
     for equation in FORMULAS[record.name]:
         yield f"```{{math}}\n{equation}\n```\n\n"
     source, _, doi = record.source.partition(", doi:")

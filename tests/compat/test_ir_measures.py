@@ -340,7 +340,7 @@ def test_ir_measures_labels_outside_the_grades_are_reported(caplog):
 @pytest.mark.parametrize("measure", [theirs.nDCG(gains={1: 2}) @ 3, BPM(max_rel=2) @ 3, Judged])
 @pytest.mark.parametrize("label", ["x", None, [1]])
 def test_ir_measures_labels_that_are_no_numbers(measure, label):
-    with pytest.raises(fn.InvalidTypeError, match=r"`qrels` must (give numbers|be one qrels)"):
+    with pytest.raises(fn.InvalidTypeError, match=r"`qrels` must give numbers|which gives no numbers"):
         ours.Provider().calc_aggregate([measure], {"q": {"d7": label}}, {"q": {"d7": 1.0}})
 
 
