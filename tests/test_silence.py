@@ -240,12 +240,6 @@ def test_report_allows_its_own_script_and_style_alone(tmp_path):
         assert f"{directive} 'sha256-{digest}'" in policy
 
 
-@pytest.mark.parametrize("name", [name for name in fn.__all__ if isinstance(getattr(fn, name), type)])
-def test_every_class_says_whether_threads_may_share_it(name):
-    kind = getattr(fn, name)
-    assert issubclass(kind, Exception) or re.search(r"threads may (use|share)", kind.__doc__)
-
-
 def embed(users, items=None, **options):
     liked = fn.Interactions([0, 1], offsets=[0, 1, 2])
     return fn.evaluate(liked, fn.Embeddings(users, users if items is None else items), "rr", **options)

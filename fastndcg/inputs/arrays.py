@@ -39,10 +39,8 @@ if TYPE_CHECKING:
 
 BYTES = 256  # patterns whose numbers fit a byte
 ENTRY = np.dtype([("subtopic", "i4"), ("label", "f8")])
-BOTH_WAYS = (
-    ". Give a score for each label, as rows of one length or by offsets=, or, if these are lists of ids, "
-    "[set(ids) for ids in truth] and fn.Recommendations(predictions)"
-)
+AS_IDS = "lists of ids, [set(ids) for ids in truth] and fn.Recommendations(predictions)"
+BOTH_WAYS = f". Give a score for each label, as rows of one length or by offsets=, or, if these are {AS_IDS}"
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names
-from fastndcg.inputs.arrays import ArrayTruth, layout_and_values, read_ragged
+from fastndcg.inputs.arrays import AS_IDS, ArrayTruth, layout_and_values, read_ragged
 from fastndcg.inputs.dicts import holds_retrieved, is_id_list, is_id_rows, read_retrieved, snapshot
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.formats import LabelsInFile, read_path
@@ -366,7 +366,7 @@ def _read_duplicates(truth: TruthInput, predictions: Any, options: Options) -> O
             raise InvalidInputError("`duplicates` is given twice: by `predictions`, too. Leave one of them out")
         options = replace(options, duplicates=predictions.duplicates)
     if isinstance(truth, ArrayTruth):
-        options.check_no_duplicates("`truth` is an array of labels")
+        options.check_no_duplicates("`truth` is an array of labels", f"Leave it out, or give, if these are {AS_IDS}")
     if isinstance(truth, Rankings | ScoredRows | StreamedTables):
         remedy = "Give its labels as judgments, `truth`, and its scores as a run, `predictions`"
         options.check_no_duplicates("`truth` has labels beside scores", remedy)

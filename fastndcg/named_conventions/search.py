@@ -394,6 +394,10 @@ RETRIEVAL = (
                 "metrics.py:422-425", 0.6131471927654584, "1.0 for a set, an error for a list",
                 case="expected id1, id1, retrieved id1: NDCG",
             ),
+            Bug(
+                "a query that retrieved nothing is an error, like one without relevant ids",
+                "metrics.py:77", "an error", 0.0, case="no ids retrieved",
+            ),
         ),
         metrics=same("nDCG NDCG", "AP AveragePrecision", "RR MRR", "Success HitRate", "P Precision", "R Recall"),
         **(IDS | {"missing_in_qrels": "raise"}),

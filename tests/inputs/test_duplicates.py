@@ -231,7 +231,9 @@ def test_judgments_and_lists_in_one_table():
     table = pd.DataFrame({"relevant": [["a", "c"]], "retrieved": [["a", "a", "c"]]})
     assert fn.evaluate(table, metrics="recall@2", duplicates="first").mean() == {"R@2": 1 / 2}
     assert fn.evaluate([["a", "c"]], [["a", "a", "c"]], "recall@2", duplicates="best").mean() == {"R@2": 1 / 2}
-    assert fn.evaluate([[1, 3]], [[1, 1, 3]], "recall@2", duplicates="first").mean() == {"R@2": 1 / 2}
+    assert fn.evaluate([{1, 3}], [[1, 1, 3]], "recall@2", duplicates="first").mean() == {"R@2": 1 / 2}
+    with pytest.raises(fn.InvalidInputError, match=r"is an array of labels. .* lists of ids, \[set\(ids\)"):
+        fn.evaluate([[1, 3]], [[1, 1, 3]], "recall@2", duplicates="first")
     with pytest.raises(fn.InvalidInputError, match=r"judgments|qrels|once in a query"):
         fn.evaluate({"q": ["a", "a"]}, {"q": ["a"]}, "rr", duplicates="first")
 

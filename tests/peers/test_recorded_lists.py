@@ -111,16 +111,21 @@ def test_ledger_of_lists(differences, entry):
 
 @pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
 def test_lists_that_both_refuse(evaluate):
-    """LlamaIndex refuses a query without relevant or without retrieved ids, for every metric."""
-    n_refused, one = 0, {"labels": {"a": 1}, "retrieved": ["a"]}
+    """LlamaIndex refuses a query without relevant ids, for every metric, and one without retrieved ids, which is 0."""
+    n_refused, n_empty, one = 0, 0, {"labels": {"a": 1}, "retrieved": ["a"]}
     for tool, row in ROWS:
         metric, options, _ = read_call(tool, row)
         for number, value in enumerate(row["values"]):
-            if value == "ValueError":
+            lists = {-1: one, number: LISTS[number]}
+            if value == "ValueError" and any(LISTS[number]["labels"].values()):
+                n_empty += 1
+                assert evaluate_lists(evaluate, lists, metric, options)[number] == 0
+            elif value == "ValueError":
                 n_refused += 1
                 with pytest.raises((fn.UndefinedMetricError, fn.InvalidInputError), match=f"query {number} "):
-                    evaluate_lists(evaluate, {-1: one, number: LISTS[number]}, metric, options)
-    assert n_refused == 8 * 84
+                    evaluate_lists(evaluate, lists, metric, options)
+    assert n_refused + n_empty == 8 * 84
+    assert "a query that retrieved nothing is an error" in str(fn.conventions["llama_index"])
 
 
 def test_mlflow_takes_a_document_again_for_another_one():
