@@ -153,9 +153,9 @@ MISTAKES = {
     "runs": (lambda: fn.evaluate(QRELS, {"x": RUN, "y": RUN}, "rr"), r"dict of several \('x', 'y'\). .* fn.compare\("),
     "truths": (lambda: fn.evaluate([QRELS, QRELS], RUN, "rr"), r"list of several \(2 in all\). Give one of them$"),
     "parts of results": (lambda: fn.evaluate(QRELS, {"q1": {"docs": ["d1"], "scores": [1.0]}}, "rr"),
-        r"'q1' maps to \{'docs': .*\}. Give \{document: number\} for each query, such as dict\(zip\(ids, numbers\)\)$"),
+        r"'q1' maps to \{'docs': .*\}, which gives no numbers. Give .*, such as dict\(zip\(ids, numbers\)\)$"),
     "facts of documents": (
-        lambda: fn.evaluate(QRELS, {"q1": {"d1": {"score": 1.0}}}, "rr"), "'q1' maps to .* each query"),
+        lambda: fn.evaluate(QRELS, {"q1": {"d1": {"score": 1.0}}}, "rr"), "'q1' maps to .* gives no numbers"),
     "a path in a dict": (lambda: fn.evaluate(QRELS, {"bm25": "a.run"}, "rr"), "For paths of several systems: "),
     "Chroma's lists": (lambda: fn.evaluate(QRELS, CHROMA, "rr"), r"Chroma, .* dict\(zip\(query_ids, result\['ids'\]"),
     "Chroma's dict": (lambda: fn.evaluate(QRELS, CHROMA | {"documents": None}, "rr"), "is a result of Chroma"),
