@@ -35,6 +35,8 @@ class PrintedTable(NamedTuple):
         True for each column that is flush left.
     notes : sequence of str
         Lines below the table.
+    lead : sequence of str
+        Sentences above the table.
     rows_per_block : int
         A rule follows each block of so many rows. 0: there is one block.
     """
@@ -42,6 +44,7 @@ class PrintedTable(NamedTuple):
     cells: Sequence[Sequence[str]]
     left: Sequence[bool]
     notes: Sequence[str] = ()
+    lead: Sequence[str] = ()
     rows_per_block: int = 0
 
 
@@ -249,14 +252,15 @@ def format_markdown(table: PrintedTable) -> str:
     sides = [":--" if is_left else "--:" for is_left in table.left]
     lines = [escapes.markdown_row(row) for row in (head, sides, *body)]
     notes = [f"{escapes.markdown_line(note)}  " for note in table.notes]
-    return "\n".join([*lines, "", *notes]).rstrip() + "\n"
+    lead = [line for sentence in table.lead for line in (escapes.markdown_line(sentence), "")]
+    return "\n".join([*lead, *lines, "", *notes]).rstrip() + "\n"
 
 
 def format_latex(table: PrintedTable) -> str:
     """Return a table as a LaTeX tabular for booktabs, with its notes as comments."""
     head, *body = [[escapes.latex(escapes.show_name(cell)) for cell in row] for row in table.cells]
     sides = "".join("l" if is_left else "r" for is_left in table.left)
-    lines = [f"% {printable(note)}" for note in table.notes]
+    lines = [f"% {printable(note)}" for note in (*table.lead, *table.notes)]
     lines += [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", escapes.latex_row(head), r"\midrule"]
     for place, row in enumerate(body):
         if place and table.rows_per_block and place % table.rows_per_block == 0:
@@ -326,19 +330,40 @@ def align_columns(rows: Rows, left: int | Sides) -> Iterator[str]:
         yield "  ".join(padded).rstrip()
 
 
-def text_table(rows: Rows, left: int | Sides, notes: Sequence[str] = ()) -> str:
-    """Return the lines of a table and the notes below it as one text."""
-    return "\n".join([*align_columns(rows, left), *(show_name(note, MOST_NOTED) for note in notes)])
+def fold_columns(rows: Rows, left: Sides, width: int) -> Iterator[tuple[Rows, Sides]]:
+    """
+    Yield parts of a table, each `width` wide at most and with the first column, whose cells fill half of it at most.
+
+    >>> list(fold_columns([["system", "mean", "p"], ["a", "0.5", "1"]], [True, False, False], 13))
+    [([['system', 'mean'], ['a', '0.5']], [True, False]), ([['system', 'p'], ['a', '1']], [True, False])]
+    """
+    cells = [[show_name(row[0], max(width // 2, 8)), *map(show_name, row[1:])] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    places = [0]
+    for place in range(1, len(widths)):
+        if len(places) > 1 and sum(widths[own] + 2 for own in places) + widths[place] > width:
+            yield [[row[own] for own in places] for row in cells], [left[own] for own in places]
+            places = [0]
+        places.append(place)
+    yield [[row[own] for own in places] for row in cells], [left[own] for own in places]
 
 
-def html_table(rows: Rows, left: int | Sides, notes: Sequence[str] = ()) -> str:
-    """Return a table as HTML, with the first row as its head and notes at its foot."""
+def text_table(rows: Rows, left: int | Sides, notes: Sequence[str] = (), lead: Sequence[str] = ()) -> str:
+    """Return sentences, the lines of a table and the notes below it as one text."""
+    around = [[show_name(note, MOST_NOTED) for note in lines] for lines in (lead, notes)]
+    return "\n".join([*around[0], *align_columns(rows, left), *around[1]])
+
+
+def html_table(rows: Rows, left: int | Sides, notes: Sequence[str] = (), lead: Sequence[str] = ()) -> str:
+    """Return a table as HTML, with sentences above it, the first row as its head and notes at its foot."""
     head, *body = rows
     sides = _sides(left, len(head))
     lines = "".join(f"<tr>{_html_cells('td', row, sides)}</tr>" for row in body)
     foot = "<br>".join(html(show_name(note, MOST_NOTED)) for note in notes)
     foot = f"<tfoot><tr><td colspan='{len(head)}' style='text-align:left'>{foot}</td></tr></tfoot>" if notes else ""
-    return f"<table><thead><tr>{_html_cells('th', head, sides)}</tr></thead><tbody>{lines}</tbody>{foot}</table>"
+    above = "".join(f"<p>{html(show_name(sentence, MOST_NOTED))}</p>" for sentence in lead)
+    head_cells = _html_cells("th", head, sides)
+    return f"{above}<table><thead><tr>{head_cells}</tr></thead><tbody>{lines}</tbody>{foot}</table>"
 
 
 def html_facts(title: str, facts: Sequence[tuple[str, str]]) -> str:
@@ -358,13 +383,13 @@ class Printable(Exportable):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return text_table(*self._print_table()[:3])
+        return text_table(*self._print_table()[:4])
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return html_table(*self._print_table()[:3])
+        return html_table(*self._print_table()[:4])
 
 
 def _html_cells(tag: str, cells: Sequence[str], sides: Sides) -> str:

@@ -26,6 +26,7 @@ for _name in SETTINGS:
         del os.environ[_name]
 if "FASTNDCG_TEST_MACHINE_CODE" in os.environ:
     os.environ["FASTNDCG_MACHINE_CODE"] = os.environ["FASTNDCG_TEST_MACHINE_CODE"]
+os.environ["COLUMNS"] = "80"  # what fits a terminal must not depend on the user's
 os.environ["FASTNDCG_QUIET"] = "1"  # what a test finds on stderr must not depend on whether it is the first to compile
 if os.environ.get("FASTNDCG_TEST_WITHOUT_NUMBA"):  # as where a wheel is installed beside NumPy alone
     sys.modules["numba"] = sys.modules["llvmlite"] = None

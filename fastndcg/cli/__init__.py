@@ -48,7 +48,7 @@ exit codes:
   {SUCCESS:<3}  success
   {WRONG_USE:<3}  wrong use, wrong input or a missing package; one line on standard error says what to change
   {INTERRUPTED:<3}  interrupted by Ctrl-C
-  `fastndcg gate` has others for its verdicts, and a mean below --fail-under gives 1
+  1    a mean below --fail-under; `fastndcg gate` has codes for its verdicts
 
 FASTNDCG_DEBUG=1 prints the traceback of an error before its line.
 """

@@ -171,7 +171,7 @@ baseline, its confidence interval, its p-value, and the numbers of queries won, 
             **OUTPUT,
             "report": "html, queries, documents, title",
         },
-        "statistics, embeddings and threads", COMPARED_BY_EXPERTS,
+        "statistics, embeddings and threads", COMPARED_BY_EXPERTS, (*TABLE_FORMATS, "html"),
         inputs="qrels runs segments queries", package=STATISTICS,
     ),
     "plot": Command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,21 +27,25 @@ STATISTICS = "margin test correction family alternative interval level replicate
 
 def run_compare(arguments: argparse.Namespace) -> None:
     """Compare the runs, and write the table and the report."""
-    if arguments.queries and not arguments.html:
+    reports = [(arguments.html, "--html")] * bool(arguments.html)
+    reports += [(arguments.output, "-o")] * (arguments.format == "html")
+    if arguments.queries and not reports:
         raise InvalidInputError("--queries is for the report. Add --html FILE, or leave it out.")
-    comparison = _compare(arguments, _choose_curves(arguments) if arguments.html else None)
-    if arguments.html:
+    comparison = _compare(arguments, _choose_curves(arguments) if reports else None)
+    if reports:
         from fastndcg.reports.page import page
 
         written = page(comparison, arguments.title, comparison.query_texts, documents=arguments.documents)
-        output.write([written], arguments.html, "--html")
+        for target, option in reports:
+            output.write([written], target, option)
+    if arguments.format == "html":
+        return
     if arguments.format != "table":
         output.write_result(arguments, comparison)
         return
     from fastndcg.reports.text import terminal
 
-    segments = [] if comparison.segments is None else ["\n", f"{comparison.by()}\n"]
-    output.write([*terminal(comparison, **_terminal_options(arguments.output)), *segments], arguments.output)
+    output.write(terminal(comparison, **_terminal_options(arguments.output)), arguments.output)
 
 
 def run_plot(arguments: argparse.Namespace) -> None:
@@ -132,11 +137,12 @@ def find_baseline(baseline: str | None, names: Sequence[str], paths: Sequence[st
 
 
 def _terminal_options(target: str | None) -> dict[str, Any]:
-    """Return whether the table may have colours, and whether it may have characters beyond ASCII."""
+    """Return whether the table may have colours, and characters beyond ASCII, and its width unless it is for a file."""
     to_terminal = target is None and sys.stdout is not None and sys.stdout.isatty()
     has_colours = to_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     encoding = "utf-8" if target is not None else getattr(sys.stdout, "encoding", None) or "ascii"
-    return {"colour": has_colours, "unicode": encoding.lower().replace("-", "").startswith("utf")}
+    width = {} if target is not None else {"width": shutil.get_terminal_size().columns}
+    return {"colour": has_colours, "unicode": encoding.lower().replace("-", "").startswith("utf"), **width}
 
 
 def run_explain(arguments: argparse.Namespace) -> None:

@@ -68,7 +68,7 @@ def _check_paths(arguments: argparse.Namespace, inputs: Sequence[str]) -> None:
         raise InvalidInputError(f"{' and '.join(named)} must name different files. Change one of them.")
     if any(path.endswith(".parquet") for path in (*inputs, *map(str, named.values()))):
         check_packages("a Parquet file", "arrow")
-    if getattr(arguments, "html", None):
+    if getattr(arguments, "html", None) or getattr(arguments, "format", None) == "html":
         check_packages("a report", "report")
 
 

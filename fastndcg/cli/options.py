@@ -26,6 +26,7 @@ SUFFIXES = {
     ".md": "markdown",
     ".tex": "latex",
     ".xml": "junit",
+    ".html": "html",
 }  # and the format of such an output
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, get_args
 
@@ -96,6 +98,19 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: {shorten(value)}.{hint}")
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Fills paragraphs, and what rows such as "  curve  a metric" say, to the terminal. Examples keep their lines."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = []
+        for line in re.sub(r"(?m)^(\S.*)\n(?=\S)", r"\1 ", text).splitlines():
+            term = re.match(r" +\S+ {2,}", line)
+            is_example = line.startswith(" ") and term is None
+            hanging = " " * len(term[0]) if term else ""
+            lines.append(line if is_example else textwrap.fill(line, width, subsequent_indent=hanging))
+        return "\n".join([*lines, ""])
+
+
 def is_metric(word: str) -> bool:
     """Return True if a word is the text of a metric."""
     from fastndcg.metrics.metric import parse_metric_list
@@ -112,7 +127,7 @@ def make_parser(argv: Sequence[str], epilog: str) -> Parser:
         prog="fastndcg",
         description="Compute ranking metrics such as nDCG, average precision, reciprocal rank, precision and recall.",
         epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
     )
     parser.add_argument("--version", action="version", version=f"fastndcg {__version__}")
     parser.add_argument(
@@ -138,7 +153,7 @@ def _add_command(commands: Any, name: str, command: Command, is_whole: bool) -> 
         usage=f"fastndcg {name} {command.positionals} [OPTIONS]",
         description=command.description,
         epilog=f"examples:\n{command.examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,  # which keeps line breaks
+        formatter_class=_Formatter,
     )
     parser.set_defaults(parser=parser)
     if command.experts:
@@ -184,8 +199,11 @@ def finish(arguments: argparse.Namespace) -> None:
     command = COMMANDS[arguments.command]
     if command.formats and not command.writes_run and arguments.format is None:  # writers of runs see more suffixes
         suffix = os.path.splitext(arguments.output or "")[1].lower()
-        usual = None if command.draws else command.formats[0]
-        arguments.format = SUFFIXES[suffix] if SUFFIXES.get(suffix) in command.formats else usual
+        form = SUFFIXES.get(suffix, None if command.draws else command.formats[0])
+        if form is not None and form not in command.formats:
+            hint = f". {OTHER_FLAGS['--html']}" * (form == "html")
+            raise InvalidInputError(f"-o {shorten(arguments.output)}: {arguments.command} writes no {form}{hint}")
+        arguments.format = form
 
 
 def complete(parser: argparse.ArgumentParser) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from fastndcg import __version__
 from fastndcg.errors import printable
-from fastndcg.exports import align_columns, dump_json
+from fastndcg.exports import align_columns, dump_json, fold_columns
 from fastndcg.runtime import escapes
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.result_rows import Row, make_columns
@@ -16,6 +18,7 @@ from fastndcg.statistics.result_rows import Row, make_columns
 COLOURS = {"better": "\x1b[32m", "worse": "\x1b[35m", "dim": "\x1b[2m", "bold": "\x1b[1m"}
 RESET = "\x1b[0m"
 BAR_LENGTH = 16
+MOST_COLUMNS = 1 << 16  # of a file, where nothing is folded
 UNICODE_BAR = "█░▒"  # won, tied, lost
 ASCII_BAR = "+.-"
 
@@ -73,11 +76,14 @@ def _is_longer(cell: object, most: int) -> bool:
     return isinstance(cell, str) and len(cell) > most
 
 
-def terminal(comparison: Comparison, *, colour: bool = False, unicode: bool = True) -> Iterator[str]:
+def terminal(
+    comparison: Comparison, *, colour: bool = False, unicode: bool = True, width: int = MOST_COLUMNS
+) -> Iterator[str]:
     """
-    Yield the lines of a table for terminals, with one block per metric.
+    Yield the result in words, and the lines of a table for terminals, with one block per metric and one per segment.
 
-    A block has means, differences with intervals, stars, and a bar of the queries won, tied and lost.
+    A block has means, differences with intervals, stars, and a bar of the queries won, tied and lost. A table that is
+    too wide lacks the bar and the p-values that are not corrected, and else is folded.
 
     Parameters
     ----------
@@ -87,25 +93,49 @@ def terminal(comparison: Comparison, *, colour: bool = False, unicode: bool = Tr
         Whether the terminal supports colours.
     unicode : bool
         Whether the terminal supports characters other than ASCII.
+    width : int
+        The number of columns of the terminal.
     """
+    yield from _wrap(comparison.sentences, width)
     system, _, mean, _, *others = make_columns(comparison.settings, comparison.baseline)
     columns = [system, mean, *others]  # the metric is the title of its block
     head = [*(column.heading for column in columns), ""]
     left = [*(column.left for column in columns), True]
+    spare = [len(columns), *[head.index("p")] * comparison.settings.is_corrected]  # what a narrow terminal lacks first
     for metric in map(str, comparison.metrics):
         rows = [row for row in comparison.rows if row.metric == metric]
         cells = [[column.cell(row) for column in columns] for row in rows]
         for row, texts in zip(rows, cells, strict=True):
             texts[2] = "baseline" if row.system == comparison.baseline else texts[2]
             texts.append(_make_bar(row, UNICODE_BAR if unicode else ASCII_BAR))
-        first, *lines = align_columns([head, *cells], left)
-        yield _paint(f"{metric}\n", "bold", colour)
-        yield _paint(f"{first}\n", "dim", colour)
-        for row, line in zip(rows, lines, strict=True):
-            yield _paint(f"{line}\n", row.outcome if row.significant else "", colour)
         yield "\n"
-    for note in comparison.notes:
-        yield f"{printable(note)}\n"
+        yield _paint(f"{metric}\n", "bold", colour)
+        for n_spared in range(len(spare) + 1):
+            kept = [place for place in range(len(head)) if place not in spare[:n_spared]]
+            table = [[row[place] for place in kept] for row in (head, *cells)]
+            parts = list(fold_columns(table, [left[place] for place in kept], width))
+            if len(parts) == 1:
+                break
+        for part in parts:
+            first, *lines = align_columns(*part)
+            yield _paint(f"{first}\n", "dim", colour)
+            for row, line in zip(rows, lines, strict=True):
+                yield _paint(f"{line}\n", row.outcome if row.significant else "", colour)
+    yield "\n"
+    yield from _wrap(comparison.notes, width)
+    if comparison.segments is not None:
+        by = comparison.by()._print_table()
+        yield "\n"
+        yield from (f"{line}\n" for part in fold_columns(by.cells, by.left, width) for line in align_columns(*part))
+        yield from _wrap(by.notes, width)
+
+
+def _wrap(sentences: Sequence[str], width: int) -> Iterator[str]:
+    """Yield sentences in lines of a width, whose words stay whole."""
+    for sentence in sentences:
+        whole = re.sub(r", (?=[^\[]*\])", ",\0", printable(sentence))  # an interval stays in one line
+        filled = textwrap.fill(whole, width, break_long_words=False, break_on_hyphens=False)
+        yield filled.replace("\0", " ") + "\n"
 
 
 def _make_bar(row: Row, signs: str) -> str:

@@ -32,6 +32,7 @@ from fastndcg.statistics.result_rows import (
     Row,
     SegmentRow,
     SystemSummary,
+    describe_result,
     explain_contradictions,
     explain_smallest_p_values,
     make_columns,
@@ -194,6 +195,13 @@ class Comparison(Picklable, Printable):
             One row per metric and system.
         """
         return Table(self.rows, make_columns(self.settings, self.baseline), self.notes)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Which system is better in each metric, by how much, and how sure that is: a sentence for each."""
+        n = len(self.systems)
+        blocks = [self.rows[first : first + n] for first in range(0, len(self.rows), n)]
+        return tuple(describe_result(rows, self.baseline) for rows in blocks)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -453,7 +461,7 @@ class Comparison(Picklable, Printable):
         return self.table()._export_columns()
 
     def _print_table(self) -> PrintedTable:
-        return self.table()._print_table()._replace(rows_per_block=len(self.systems))
+        return self.table()._print_table()._replace(lead=self.sentences, rows_per_block=len(self.systems))
 
     def _json_pieces(self) -> Iterator[str]:
         from fastndcg.reports import text

@@ -249,6 +249,37 @@ def _list_facts(systems: Sequence[str], metrics: Sequence[str], summary: SystemS
     return facts
 
 
+def describe_result(rows: Sequence[Row], baseline: str) -> str:
+    """Return which system is better in a metric, by how much, and how sure that is. `rows` are those of the metric."""
+    metric = Metric.parse(rows[0].metric)
+    tested = [row for row in rows if row.system != baseline]
+    if not metric.sign:
+        return f"{metric}: neither higher nor lower values are better, so that no system is best"
+    if len(tested) == 1:
+        return f"{metric}: {_describe_pair(tested[0], baseline)}"
+    best = max(rows, key=lambda row: -math.inf if math.isnan(row.mean) else metric.sign * row.mean)
+    text = f"{metric}: {show_name(best.system)} has the best mean of {len(rows)} systems"
+    if best.system != baseline:
+        text += f"; {_describe_pair(best, baseline)}"
+    n_better, n_worse = (sum(row.significant and row.outcome == one for row in tested) for one in ("better", "worse"))
+    return f"{text}; {n_better} of {len(tested)} significantly better than {show_name(baseline)}, {n_worse} worse"
+
+
+def _describe_pair(row: Row, baseline: str) -> str:
+    """Return whether a system is better than the baseline, and what the queries show."""
+    system, other = show_name(row.system), show_name(baseline)
+    if row.n_pairs and not row.wins + row.losses:
+        return f"{system} and {other} do not differ in any query"
+    verdict = f"{system} is {row.outcome or 'better'} than {other}"
+    interval = format_interval(row.difference_low, row.difference_high, signed=True, otherwise=row.reason)
+    p_value = f"{'corrected ' * (row.p_corrected > row.p)}p {format_p_value(row.p_corrected)}"
+    facts = f"{format_number(row.difference, signed=True)} {interval}, {p_value}"
+    if row.significant:
+        return f"{verdict}: {facts}"
+    limit = f"; {row.n_pairs} queries detect {format_number(row.smallest_difference)} or more"
+    return f"undecided whether {verdict}: {facts}{limit * (not math.isnan(row.smallest_difference))}"
+
+
 def explain_contradictions(rows: Sequence[Any], settings: Settings) -> list[str]:
     """Return notes on the rows whose interval excludes 0 while the test finds no difference, or the other way round."""
     reasons: dict[str, list[str]] = {}

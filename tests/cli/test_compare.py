@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from terminals import run_on_terminal
@@ -61,15 +62,17 @@ def compared(runs, *more, **options):
 
 
 class TestCompare:
-    def test_prints_a_block_for_each_metric(self, runs, run):
+    def test_prints_the_result_and_a_block_for_each_metric(self, runs, run, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "160")
         code, out, err = run("compare", *runs, "-m", "ndcg@10,map")
         row = compared(runs).rows[1]
         assert (code, err) == (0, "")
         lines = out.splitlines()
-        assert (lines[0], lines[5]) == ("nDCG@10", "AP")
-        assert lines[2].split() == ["base", f"{compared(runs).rows[0].mean:.4f}", "baseline"]
-        assert f"{row.difference:+.4f}" in lines[3]
-        assert f"{row.wins}/{row.ties}/{row.losses}" in lines[3]
+        assert tuple(lines[:2]) == compared(runs).sentences
+        assert (lines[3], lines[8]) == ("nDCG@10", "AP")
+        assert lines[5].split() == ["base", f"{compared(runs).rows[0].mean:.4f}", "baseline"]
+        assert f"{row.difference:+.4f}" in lines[6]
+        assert f"{row.wins}/{row.ties}/{row.losses}" in lines[6]
         assert tuple(lines[-len(compared(runs).notes) :]) == compared(runs).notes
         assert "\x1b" not in out
 
@@ -91,7 +94,7 @@ class TestCompare:
 
     def test_segments(self, runs, run, files):
         _, out, _ = run("compare", *runs, "-m", "map", "--segments", "segments.txt")
-        assert out.count("short ones  ") == 2
+        assert out.count("short ones  ") == 3  # in two parts, the first with one line of the baseline alone
         _, out, _ = run("compare", *runs, "-m", "map", "--segments", "segments.txt", "--format", "json")
         assert {row["segment"] for row in json.loads(out)["segments"]} == {"short ones", "long"}
         (files / "s.txt").write_text("q1  a b \nq1 a b\n")
@@ -105,10 +108,33 @@ class TestCompare:
         assert err == "report.html written\n"
         page = (files / "report.html").read_text(encoding="utf-8")
         assert code == 0
-        assert out.startswith("AP\n")
+        assert out.startswith("AP: undecided whether other is ")
         assert "<title>Ours</title>" in page
         assert '<span class="query-text">about 1</span>' in page
         assert 'id="cutoffs"' in page
+
+    @pytest.mark.parametrize("columns", ["60", "80", "200"])
+    def test_output_fits_the_terminal(self, runs, run, monkeypatch, columns):
+        monkeypatch.setenv("COLUMNS", columns)
+        _, out, _ = run("compare", *runs, "-m", "ndcg@10,map", "--segments", "segments.txt")
+        assert max(map(len, out.splitlines())) <= int(columns)
+        run("compare", *runs, "-m", "ndcg@10,map", "-o", "out.txt")
+        assert max(map(len, Path("out.txt").read_text(encoding="utf-8").splitlines())) > 80
+
+    def test_suffix_of_the_output_is_its_format(self, runs, run, files):
+        pytest.importorskip("jinja2")
+        found = compared(runs)
+        for suffix, form in ((".md", "markdown"), (".tex", "latex"), (".json", "json"), (".csv", "csv")):
+            assert run("compare", *runs, "-m", "ndcg@10,map", "-o", f"out{suffix}")[:2] == (0, "")
+            assert (files / f"out{suffix}").read_text(encoding="utf-8") == getattr(found, f"to_{form}")()
+        assert run("compare", *runs, "-m", "map", "--html", "a.html")[0] == 0
+        for arguments in (["-o", "b.html"], ["--html", "a.html", "-o", "b.html"], ["--format", "html", "-o", "b.html"]):
+            code, out, err = run("compare", *runs, "-m", "map", *arguments)
+            assert (code, out) == (0, "")
+            assert err.endswith("b.html written\n")
+            assert (files / "b.html").read_bytes() == (files / "a.html").read_bytes()
+            (files / "b.html").unlink()
+        assert run("compare", *runs, "-m", "map", "--format", "html")[1].startswith("<!doctype html>")
 
     def test_names(self, runs, run):
         for baseline in ("B", "other.run", "other"):
@@ -135,7 +161,7 @@ class TestCompare:
         assert "won/tied/lost" in shown
 
     def test_terminals_without_unicode(self, runs):
-        environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+        environment = os.environ | {"PYTHONIOENCODING": "ascii", "COLUMNS": "120"}
         command = [sys.executable, "-m", "fastndcg", "compare", *runs, "-m", "map"]
         shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
         row = compared(runs).rows[3]

@@ -179,6 +179,8 @@ WRONG = {
     "a floor": (["gate", "q", "r", "--baseline", "b", "--floor", "rr=0.4"], "A floor is --fail-under METRIC=X"),
     "what a floor is for": (["gate", "q", "r", "--baseline", "b", "--floor-by", "limit"], "is --fail-by"),
     "a report of one run": (["evaluate", "q", "r", "--html", "r.html"], "A report compares runs: fastndcg compare "),
+    "a report by its suffix": (["evaluate", "qrels.txt", "a.run", "-o", "r.html"], "writes no html. A report "),
+    "a table of cells for a verdict": (["gate", "a", "c", "--baseline", "b", "-o", "r.csv"], "gate writes no csv"),
     "a cutoff alone": (["evaluate", "q", "r", "-k", "5"], "Write the cutoff behind the metric: -m ndcg@10"),
     "trec_eval's format": (["evaluate", "q", "r", "--trec"], "trec_eval's lines are evaluate --format trec"),
     "a normalisation": (["fuse", "a", "b", "--norm", "min-max"], "belongs to the method: --method 'wsum(norm="),
@@ -255,9 +257,13 @@ def test_version_and_help(run):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_a_command_has_a_description_and_examples(command, run):
+def test_help_of_a_command_has_a_description_and_examples(command, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
     code, out, err = run(command, "--help")
     assert (code, err) == (0, "")
+    examples = COMMANDS[command].examples
+    assert examples in out
+    assert [line for line in out.replace(examples, "").splitlines()[1:] if len(line) > 60] == []
     assert out.startswith(f"usage: fastndcg {command}")
     assert "%%" not in out
     examples = out.partition("\nexamples:\n")[2].splitlines()

@@ -39,7 +39,6 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
     write_files(tmp_path)
 
 

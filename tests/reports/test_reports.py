@@ -5,6 +5,7 @@ import errno
 import html
 import io
 import json
+import math
 import re
 import sys
 
@@ -17,7 +18,7 @@ from system_values import METRICS, drawn, results_by_name, results_of
 import fastndcg as fn
 from fastndcg.errors import InvalidInputError
 from fastndcg.reports import text
-from fastndcg.statistics.table import format_p_value
+from fastndcg.statistics.table import format_interval, format_number, format_p_value
 
 pytest.importorskip("scipy")
 
@@ -53,19 +54,37 @@ class TestText:
         plain = "".join(text.terminal(found))
         assert plain.count("won/tied/lost") == 3
         assert "\x1b" not in plain
-        assert "baseline" in plain.splitlines()[2]
+        assert plain.splitlines()[:3] == list(found.sentences)
+        assert "baseline" in plain.splitlines()[6]
         row = found.rows[2]
         won = round(text.BAR_LENGTH * row.wins / row.n_pairs)
-        assert plain.splitlines()[4].count("█") == won
+        assert plain.splitlines()[8].count("█") == won
         narrow = "".join(text.terminal(found, unicode=False))
         assert narrow.replace("–", "-").isascii()
         coloured = "".join(text.terminal(found, colour=True))
         assert re.sub(r"\x1b\[\d+m", "", coloured) == re.sub(r" +\n", "\n", plain)
         assert text.COLOURS["better"] in coloured
 
+    @pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
+    def test_terminal_fits(self, width):
+        """Each system is in one line of 80 columns, without the bar. Long names are folded beside each part."""
+        found = compared(segments=["x", "y"] * 20)
+        lines = "".join(text.terminal(found, width=width)).splitlines()
+        assert max(map(len, lines)) <= width
+        assert ("█" in "".join(lines)) == (width >= 100)
+        if width >= 80:
+            assert sum(line.startswith("b  ") and "/" in line for line in lines) == 3
+        long = compared(names=("a" * 200, "b" * 200, "c"))
+        lines = "".join(text.terminal(long, width=width)).splitlines()
+        assert max(len(line) for line in lines if "a" * 200 not in line and "b" * 200 not in line) <= width
+        shown = " ".join(lines)
+        for row in long.rows:
+            assert format_number(row.mean) in shown
+            assert math.isnan(row.p) or format_interval(row.difference_low, row.difference_high, signed=True) in shown
+
     def test_terminal_has_the_p_value_of_equivalence(self):
         found = compared(margin=0.05)
-        head, _, row = "".join(text.terminal(found)).splitlines()[1:4]
+        head, _, row = "".join(text.terminal(found)).splitlines()[5:8]
         assert "p, equivalent" in head
         assert format_p_value(found.rows[1].p_equivalent) in row
 
@@ -73,6 +92,41 @@ class TestText:
         found = compared(n=1)
         assert "only one query has a value" in "".join(text.terminal(found))
         assert json.loads(found.to_json())["rows"][1]["p"] is None
+
+
+def results(*columns, metric="ndcg@10"):
+    """Results of systems with these values in each query, by the letters a, b and c."""
+    return {name: results_of([[value] for value in values], metrics=(fn.Metric.parse(metric),))
+            for name, values in zip("abc", columns, strict=False)}  # fmt: skip
+
+
+LOW, HIGH = [0.1, 0.2] * 15, [0.6, 0.7] * 15
+MIXED = [0.1, 0.3] * 15
+SENTENCES = {
+    "better": (results(LOW, HIGH), r"^nDCG@10: b is better than a: \+0\.5000 \[\+0\.\d+, \+0\.\d+\], p \d"),
+    "worse": (results(HIGH, LOW), r"^nDCG@10: b is worse than a: -0\.5000 \[-0"),
+    "lower values are better": (results(HIGH, LOW, metric="fallout@10"), "^FallOut@10: b is better than a: -0.5000"),
+    "undecided": (results([0.1, 0.2, 0.3], [0.2, 0.1, 0.4]), r"^nDCG@10: undecided whether b is better than a: \+0.0333"
+        r" \[-.*, \+.*\], p 1\.0000; 3 queries detect 0\.\d+ or more$"),
+    "the same": (results(LOW, LOW), "^nDCG@10: b and a do not differ in any query$"),
+    "no direction": (results(LOW, HIGH, metric="num_ret"), "^num_ret: neither higher nor lower values are better, so"),
+    "the best of three": (results(LOW, MIXED, HIGH), "^nDCG@10: c has the best mean of 3 systems; c is better than a: "
+        r"\+0\.5000 .*; 2 of 2 significantly better than a, 0 worse$"),
+    "the baseline is the best": (results(HIGH, LOW, LOW), "^nDCG@10: a has the best mean of 3 systems; 0 of 2 "
+        "significantly better than a, 2 worse$"),
+    "the best of lower values": (results(HIGH, LOW, HIGH, metric="fallout@10"), "^FallOut@10: b has the best mean of"),
+    "one query": (results([0.1], [0.2]), "undecided whether b is better than a: .0.1000 only one query has a value, "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SENTENCES)
+def test_a_sentence_says_which_system_is_better_by_how_much_and_how_sure(case):
+    systems, sentence = SENTENCES[case]
+    found = fn.compare(systems)
+    assert len(found.sentences) == 1
+    assert re.search(sentence, found.sentences[0]), found.sentences[0]
+    for shown in (str(found), found.to_markdown(), found._repr_html_(), found.to_latex().removeprefix("% ")):
+        assert shown.removeprefix("<p>").replace("\\", "").startswith(found.sentences[0][:20])
 
 
 @pytest.fixture

@@ -252,7 +252,7 @@ class TestTable:
             "p: sign-flip randomisation test, two-sided, 1500 replicates, seed 7; Benjamini–Hochberg over all tests of "
             "the table",
         ]
-        assert repr(found) == str(found) == str(found.table())
+        assert repr(found) == str(found) == "\n".join([*found.sentences, str(found.table())])
         assert "<th style='text-align:left'>system</th>" in found._repr_html_()
 
     def test_becomes_a_frame(self):
