@@ -4,25 +4,28 @@ Compute the coverage of 95 % intervals: the tables of docs/how_it_works/statisti
 Usage: python scripts/calibration.py [REPEATS]
 
 0/1 values and their differences are enumerated. Other values are drawn, 20,000 times a cell by default, which gives a
-standard error of 0.15 %. A cell has the coverage of Student's t, that of the interval 'auto', and the mean width of
-'auto' in multiples of that of t.
+standard error of 0.15 %, and a tenth as often for betting. A cell of the tables of coverage has that of Student's t,
+that of the interval 'auto', and the mean width of 'auto' in multiples of that of t. The last tables are those of gates.
 """
 
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from fastndcg.statistics.intervals import (
+    NORMAL,
+    _find_most_wins,
     compute_clopper_pearson,
     compute_korn_graubard,
     compute_t_with_ends,
     compute_tango,
+    find_betting_bounds,
     find_exact_p_value,
 )
 
@@ -31,8 +34,13 @@ SIZES = (5, 10, 20, 30, 50, 100, 200)
 PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.98)
 DIFFERENT = 0.2  # the share of queries in which two systems differ
 COVERS = 0.935
-GATE_SIZES = (5, 10, 20, 30, 50, 100)
-MARGINS = (0.0, 0.02, 0.05, 0.1)
+ALPHA = 0.05  # of each one-sided bound of a gate
+GATE_SIZES = (5, 10, 20, 30, 50, 100, 600, 2000, 20_000)
+MARGINS = (0.0, 0.005, 0.02, 0.05)
+GATE_INTERVALS = ("auto", "t", "betting")
+VERDICT_SIZES = (30, 100, 300)
+DEVIATIONS = (0.03, 0.1, 0.3)
+WIDTH_SIZES = (20, 50, 100, 200, 1000)
 Array = np.ndarray[Any, Any]
 
 
@@ -99,33 +107,107 @@ def enumerate_differences(n: int, p: float, different: float = DIFFERENT) -> Cel
     return measure(compute_tango(wins, losses, n, LEVEL), means, errors, n, truth, np.asarray(chances))
 
 
-def measure_gate(n: int, margin: float, alpha: float = 0.05) -> tuple[float, float]:
+class GateErrors(NamedTuple):
+    """How often a gate is wrong about a candidate at the margin, at the worst shares of wins and of losses."""
+
+    score: float  # of either bound, if it were that of Tango's score
+    exact: float  # of either bound of the gate
+    fails: float
+    passes: float
+
+
+def list_most_wins(n: int, truth: float, most: int) -> Array:
+    """Return the most wins of each number of differing queries whose exact upper bound is below the truth."""
+    found = [-1]
+    for differing in range(1, most + 1):
+        wins = found[-1]  # one differing query more never lowers them
+        while wins < differing and find_exact_p_value(wins + 1, differing - wins - 1, n, truth, ALPHA) <= ALPHA:
+            wins += 1
+        found.append(wins)
+    return np.array(found)
+
+
+@lru_cache
+def measure_gate(n: int, margin: float) -> GateErrors:
     """
-    Return how often a gate is wrong about a candidate at the margin, with Tango's score and with the exact bound.
+    Return how often a gate is wrong about 0/1 values at the margin, by enumeration of all wins and losses.
 
-    All numbers of wins and losses are counted, at the worst of 200 shares of wins and of both wrong verdicts: to fail
-    at −margin is to be surely better than margin with the systems exchanged.
+    To pass at −margin is to fail at +margin with the systems exchanged, or to have no query that differs. Above 100
+    queries, shares of differing queries count of which numbers up to half more than those of the margin are likely.
     """
-    wins, losses = (counts.ravel() for counts in np.indices((n + 1, n + 1)))
-    wins, losses = wins[wins + losses <= n], losses[wins + losses <= n]
-    counts = np.stack([wins, losses, n - wins - losses], 1)
-    low = compute_tango(wins, losses, n, 1 - 2 * alpha)[0]
-    errors = [0.0, 0.0]
-    for truth in {-margin, margin}:
-        is_exact = np.zeros(len(wins), bool)
-        for count in range(n + 1):  # where some wins are enough, more are, too
-            places = np.flatnonzero(losses == count)
-            is_exact[places[find_first(places, count, wins, n, truth, alpha) :]] = True
-        for turn in (1 - np.cos(np.linspace(0, np.pi, 202)[1:-1])) / 2:
-            share = max(0.0, truth) + turn * (1 - abs(truth)) / 2
-            chances = stats.multinomial.pmf(counts, n, [share, share - truth, 1 + truth - 2 * share])
-            errors = [max(errors[0], chances[low > truth].sum()), max(errors[1], chances[is_exact].sum())]
-    return errors[0], errors[1]
+    most = n if n <= 100 else min(n, int(1.5 * n * margin) + 100)
+    differing = np.arange(most + 1)
+    score, exact = [0.0], [0.0]
+    verdicts: list[float] = []
+    for truth in (-margin, margin):
+        shares = margin + (1 - margin) * np.geomspace(0.01 / n, 1, 300)[:, None]
+        chances = stats.binom.pmf(differing, n, shares)
+        is_likely = chances.sum(1) > 1 - 1e-6
+        lowest = _find_most_wins(differing.astype("f8"), n, truth, NORMAL.inv_cdf(1 - ALPHA))
+        errors = []
+        for most_wins in (lowest, list_most_wins(n, truth, most)):
+            tails = stats.binom.cdf(most_wins, differing, np.clip((shares + truth) / (2 * shares), 0, 1))
+            errors.append((chances * tails).sum(1)[is_likely])
+        score.append(errors[0].max())
+        exact.append(errors[1].max())
+        unchanged = chances[is_likely, 0] * (len(verdicts) == 1 and most_wins[0] < 0)
+        verdicts.append(float((errors[1] + unchanged).max()))
+    return GateErrors(max(score), max(exact), *verdicts)
 
 
-def find_first(places: Array, count: int, wins: Array, n: int, truth: float, alpha: float) -> int:
-    """Return the first of the places whose wins are surely better than `truth`."""
-    return bisect_left(places, True, key=lambda at: find_exact_p_value(count, int(wins[at]), n, -truth, alpha) <= alpha)
+def judge(differences: Array, margin: float, interval: str) -> tuple[Array, Array]:
+    """Return for each row of differences whether a gate passes and whether it fails, as `fn.gate` does."""
+    means, errors, n = find_moments(differences)
+    if interval == "betting":
+        bounds = np.array([find_betting_bounds(row, (-1.0, 1.0), ALPHA) for row in differences]).T
+    elif interval == "auto":
+        bounds = np.stack(compute_t_with_ends(means, errors, n, n - 1, 1 - 2 * ALPHA))
+    else:
+        half = np.where(errors > 1e-12, stats.t.ppf(1 - ALPHA, n - 1) * errors, np.nan)
+        bounds = np.stack([means - half, means + half])
+    return (bounds[0] > -margin) | (differences == 0).all(1), bounds[1] < -margin
+
+
+def draw_normal(generator: np.random.Generator, n: int, mean: float, repeats: int) -> Array:
+    """Draw differences of about 0.1, such as those of nDCG."""
+    return generator.normal(mean, 0.1, (repeats, n))
+
+
+def draw_with_ties(generator: np.random.Generator, n: int, mean: float, repeats: int) -> Array:
+    """Draw graded differences of which 80 % are 0."""
+    return draw_differences(generator, n, (1 + mean / (0.25 * DIFFERENT)) / 2, repeats)[0]
+
+
+def draw_rare_wins(generator: np.random.Generator, n: int, mean: float, repeats: int) -> Array:
+    """Draw differences of candidates that lose 0.05 in all queries but 1 in 17, which they win."""
+    wins = generator.random((repeats, n)) < 0.05 / 0.85
+    return np.where(wins, generator.uniform(0.7, 0.9, (repeats, n)), -0.05) + mean
+
+
+def draw_rare_losses(generator: np.random.Generator, n: int, mean: float, repeats: int) -> Array:
+    """Draw differences of candidates that lose nearly all in few queries, and nothing elsewhere."""
+    return np.where(generator.random((repeats, n)) < -mean / 0.905, -0.905, 0.0)
+
+
+AT_MARGIN = {  # by the text of a row: differences and the margin, which is the true drop
+    "standard deviation 0.1, margin 0.02": (draw_normal, 0.02),
+    "80 % ties, graded, margin 0.02": (draw_with_ties, 0.02),
+    "all lose 0.05 but 1 in 17, margin 0": (draw_rare_wins, 0.0),
+    "nothing changes but 2.2 %, margin 0.02": (draw_rare_losses, 0.02),
+}
+CLEAR = {  # differences, the true mean, the margin and the right verdict
+    "standard deviation 0.1, no difference, margin 0.05": (draw_normal, 0.0, 0.05, 0),
+    "80 % ties, graded, no difference, margin 0.05": (draw_with_ties, 0.0, 0.05, 0),
+    "standard deviation 0.1, drop of 0.1, margin 0.05": (draw_normal, -0.1, 0.05, 1),
+    "80 % ties, graded, drop of 0.04, margin 0": (draw_with_ties, -0.04, 0.0, 1),
+}
+
+
+def measure_verdicts(draw: Any, n: int, mean: float, margin: float, interval: str, repeats: int) -> tuple[float, float]:
+    """Return how often a gate passes and how often it fails. Betting has a tenth of the samples."""
+    generator = np.random.default_rng((n, round(1000 * margin)))
+    drawn = draw(generator, n, mean, repeats // (10 if interval == "betting" else 1))
+    return tuple(float(np.mean(verdict)) for verdict in judge(drawn, margin, interval))  # type: ignore[return-value]
 
 
 def draw_fifths(generator: np.random.Generator, n: int, p: float, repeats: int) -> tuple[Array, float]:
@@ -247,18 +329,68 @@ def format_tables(repeats: int) -> str:
         texts.append("\n".join([f"### {kind}", "", f"| queries | {head} |", rule, *rows]))
     rows = [f"| {kind} | {' | '.join(map(format_cell, row))} |" for kind, row in compute_weighted(repeats).items()]
     texts.append("\n".join(["### 200 queries with Zipf's weights", "", f"| values | {head} |", rule, *rows]))
-    texts.append(format_gate())
+    texts += [
+        format_gate(),
+        format_gate(verdicts=True),
+        format_verdicts(repeats),
+        format_clear(repeats),
+        format_widths(),
+    ]
     return "\n\n".join(texts) + "\n"
 
 
-def format_gate(sizes: Sequence[int] = GATE_SIZES) -> str:
-    """Return the table of wrong verdicts of a gate on 0/1 values."""
-    rows = [
-        f"| {n} | {' | '.join('{:.1f} → **{:.1f}**'.format(*(100 * e for e in measure_gate(n, m))) for m in MARGINS)} |"
-        for n in sizes
-    ]
-    head = " | ".join(f"margin {margin}" for margin in MARGINS)
-    return "\n".join([f"| queries | {head} |", "| --- " * (len(MARGINS) + 1) + "|", *rows])
+def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+
+
+def format_gate(sizes: Sequence[int] = GATE_SIZES, *, verdicts: bool = False) -> str:
+    """Return the table of wrong bounds of a gate on 0/1 values, or that of its wrong verdicts."""
+    rows = []
+    for n in sizes:
+        errors = [measure_gate(n, margin) for margin in MARGINS]
+        cells = [f"{100 * own.score:.1f} → **{100 * own.exact:.1f}**" for own in errors]
+        if verdicts:
+            cells = [f"{100 * own.fails:.1f} / {100 * own.passes:.1f}" for own in errors]
+            cells[0] = cells[0].partition(" ")[0]  # equal systems may pass
+        rows.append([f"{n:,}", *cells])
+    return format_table(["queries", *(f"margin {margin}" for margin in MARGINS)], rows)
+
+
+def format_verdicts(repeats: int, sizes: Sequence[int] = VERDICT_SIZES) -> str:
+    """Return the table of wrong verdicts on graded values at the margin, by interval."""
+    rows = []
+    for name, (draw, margin) in AT_MARGIN.items():
+        for n in sizes:
+            cells = []
+            for interval in GATE_INTERVALS:
+                passes, fails = measure_verdicts(draw, n, -margin, margin, interval, repeats)
+                cells.append(f"{100 * fails:.1f} / {100 * passes:.1f}")
+            rows.append([name, str(n), *cells])
+    return format_table(["differences", "queries", *(f"`{interval}`" for interval in GATE_INTERVALS)], rows)
+
+
+def format_clear(repeats: int, sizes: Sequence[int] = VERDICT_SIZES) -> str:
+    """Return the table of right verdicts on graded values, by interval."""
+    rows = []
+    for name, (draw, mean, margin, place) in CLEAR.items():
+        for n in sizes:
+            shares = [measure_verdicts(draw, n, mean, margin, one, repeats)[place] for one in GATE_INTERVALS]
+            rows.append([name, ("passes", "fails")[place], str(n), *(f"{100 * share:.0f}" for share in shares)])
+    return format_table(["differences", "verdict", "queries", *(f"`{one}`" for one in GATE_INTERVALS)], rows)
+
+
+def format_widths() -> str:
+    """Return the table of widths of Student's t with ends, in widths of t, of differences whose mean is about 0."""
+    rows = []
+    for deviation in DEVIATIONS:
+        errors = [deviation / np.sqrt(n) for n in WIDTH_SIZES]
+        highs = [
+            compute_t_with_ends(0.0, error, n, n - 1, LEVEL)[1] for n, error in zip(WIDTH_SIZES, errors, strict=True)
+        ]
+        halves = [stats.t.ppf((1 + LEVEL) / 2, n - 1) * error for n, error in zip(WIDTH_SIZES, errors, strict=True)]
+        rows.append([str(deviation), *(f"{high / half:.1f}" for high, half in zip(highs, halves, strict=True))])
+    return format_table(["standard deviation", *(f"{n} queries" for n in WIDTH_SIZES)], rows)
 
 
 def main() -> None:

@@ -27,6 +27,9 @@ from fastndcg.statistics.significance import (
 )
 from fastndcg.statistics.table import Column, format_interval, format_number, format_p_value
 
+AT_LIMIT = (
+    "the interval and the test are of different methods, and the difference is at the limit of what these queries show"
+)
 MOST_NAMED = 3  # rows in a note
 STARS = ((0.001, "***"), (0.01, "**"), (1.0, "*"))  # for corrected p-values below these
 
@@ -290,9 +293,11 @@ def explain_contradictions(rows: Sequence[Any], settings: Settings) -> list[str]
         if not excludes_0 and settings.alternative != "two-sided":
             reason = "significant, though the interval has 0 inside: the test is one-sided, the interval is two-sided"
         elif not excludes_0:
-            reason = (
-                "significant, though the interval has 0 inside: the interval allows for differences that no query "
-                "shows yet, and the test does not"
+            reason = "significant, though the interval has 0 inside: " + (
+                "the interval allows for differences that no query shows yet, and the test does not. Nor does "
+                "interval='t'"
+                if settings.interval in ("auto", "betting")
+                else AT_LIMIT
             )
         elif settings.is_significant(row.p):
             reason = (
@@ -302,10 +307,7 @@ def explain_contradictions(rows: Sequence[Any], settings: Settings) -> list[str]
         elif settings.alternative != "two-sided" and (row.outcome == "better") != (settings.alternative == "greater"):
             reason = f"not significant, though the interval excludes 0: the alternative is {settings.alternative!r}"
         else:
-            reason = (
-                "not significant, though the interval excludes 0: the interval and the test are of different methods, "
-                "and the difference is at the limit of what these queries show"
-            )
+            reason = f"not significant, though the interval excludes 0: {AT_LIMIT}"
         reasons.setdefault(reason, []).append(f"{show_name(row.system)} ({show_name(row.metric)})")
     return [f"{', '.join(names[:MOST_NAMED])}{_count_others(names)}: {reason}" for reason, names in reasons.items()]
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from system_values import settings, simple_design
+from system_values import results_of, settings, simple_design
 
+import fastndcg as fn
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.significance import run_tukey_test
@@ -179,8 +180,26 @@ def test_false_positives_of_tukey():
     assert 0.04 <= np.mean([min(test.p for test in tests.values()) <= 0.05 for tests in found]) <= 0.06
 
 
-def test_the_page_has_the_numbers_of_the_script(calibration):
-    page = (Path(__file__).parents[2] / "docs" / "how_it_works" / "statistics_calibration.md").read_text("utf-8")
+@pytest.mark.parametrize("interval", ["auto", "t", "betting"])
+def test_the_script_judges_as_a_gate(calibration, interval):
+    """Its fast verdicts on drawn differences are those of `fn.gate` on values that differ by so much."""
+    for draw, margin in calibration.AT_MARGIN.values():
+        drawn_differences = draw(np.random.default_rng(6), 50, -margin - 0.01, 12)
+        drawn_differences[0] = 0
+        verdicts = zip(*calibration.judge(drawn_differences, margin, interval), strict=True)
+        for own, (passes, fails) in zip(drawn_differences, verdicts, strict=True):
+            base = np.where(own > 0, 0.0, np.where(own < -0.9, 1.0, 0.95))[:, None]
+            gate = fn.gate(None, results_of(base), results_of(base + own[:, None]), margin=margin, interval=interval)
+            assert (gate.verdict == "pass", gate.verdict == "fail") == (passes, fails)
+
+
+def test_the_pages_have_the_numbers_of_the_script(calibration):
+    docs = Path(__file__).parents[2] / "docs"
+    page = (docs / "how_it_works" / "statistics_calibration.md").read_text("utf-8")
+    guide = (docs / "guides" / "in_ci.md").read_text("utf-8").split("## What a verdict promises")[1]
+    rows = [line for line in guide.splitlines() if line.startswith("|")]
+    assert len(rows) > 10
+    assert set(rows) <= set(page.splitlines())
     enumerated = {
         "0/1": calibration.enumerate_binary,
         "differences, 80 % ties, of 0/1 values": calibration.enumerate_differences,
@@ -190,6 +209,11 @@ def test_the_page_has_the_numbers_of_the_script(calibration):
         for n in calibration.SIZES:
             cells = [calibration.format_cell(enumerate_cell(n, p)) for p in calibration.PROBABILITIES]
             assert f"| {n} | {' | '.join(cells)} |" in table, (kind, n)
-    assert calibration.format_gate(calibration.GATE_SIZES[:3]).partition("---")[2] in page
+    for verdicts in (False, True):
+        assert calibration.format_gate(calibration.GATE_SIZES[:4], verdicts=verdicts) in page
+    assert calibration.format_widths() in page
+    (draw, margin), *_ = calibration.AT_MARGIN.values()
+    passes, fails = calibration.measure_verdicts(draw, 100, -margin, margin, "t", 20_000)
+    assert f"| {100 * fails:.1f} / {100 * passes:.1f} |" in page.split("margin 0.02 | 100 |")[1].splitlines()[0]
     drawn = calibration.simulate(calibration.draw_fifths, calibration.compute_korn_graubard, 50, 0.9, 20_000)
     assert calibration.format_cell(drawn) in page.split("### fifths\n")[1].split("###")[0]

@@ -206,7 +206,8 @@ class TestContradictions:
         """Twelve small wins among 30 queries are significant, but larger losses may be among other queries."""
         columns = [np.full((30, 1), 0.5), np.where(np.arange(30) < 12, 0.505, 0.5)[:, None]]
         (note,) = self.notes(columns)
-        assert "allows for differences that no query shows yet" in note
+        assert "allows for differences that no query shows yet, and the test does not. Nor does interval='t'" in note
+        assert self.notes(columns, interval="t") == []
 
     def test_every_row_that_contradicts_is_noted(self):
         for seed in range(20):
