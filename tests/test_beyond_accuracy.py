@@ -135,7 +135,7 @@ def test_beyond_accuracy_result_table_and_means():
     assert result.to_pandas()["popularity@2"].tolist() == [3, 2.5]
     other = fn.beyond_accuracy([[1, 2], [3, 2]], "popularity@2", popularity=POPULARITY, user_ids=["ann", "bob"])
     assert fn.compare({"a": other, "b": fn.beyond_accuracy(ROWS, "popularity@2", popularity=POPULARITY,
-                                                           user_ids=["bob", "ann"])}).rows[1].wins == 2  # fmt: skip
+                                                           user_ids=["bob", "ann"])}).rows[1].losses == 2  # fmt: skip
     with pytest.raises(fn.InvalidInputError, match="coverage"):
         fn.compare({"a": result, "b": result})
 

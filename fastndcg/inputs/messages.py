@@ -221,7 +221,8 @@ def find_highest_label(rankings: Any) -> float:
 
     Where one of the first labels is 1 or higher, as in most inputs, others are not read.
     """
-    labels: Any = rankings.labels if hasattr(rankings, "labels") else rankings.values
+    owner = getattr(rankings, "rows", rankings)  # of a matrix of scores
+    labels: Any = owner.labels if hasattr(owner, "labels") else owner.values
     if getattr(rankings, "patterns", None) is not None:
         labels = rankings.patterns.labels
     elif getattr(rankings, "pool", None) is not None:

@@ -47,7 +47,7 @@ def describe_missing(n_missing_in_run: int, n_missing_in_qrels: int, convention:
 
     >>> from fastndcg.named_conventions import parse_convention
     >>> describe_missing(2, 0, parse_convention("trec_eval"))
-    ['judged queries missing in the run: 2 (skip)']
+    ['judged queries missing in the run: 2 (raise)']
     """
     counts = {
         f"judged queries missing in the run: {n_missing_in_run} ({convention.missing_in_run})": n_missing_in_run,

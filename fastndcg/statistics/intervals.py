@@ -432,7 +432,7 @@ def compute_betting_bounds(values: Array, alpha: float) -> tuple[float, float]:
     many values are 1.5 times as far from the mean as those of Student's t.
 
     >>> [round(bound, 3) for bound in compute_betting_bounds(np.ones(100), 0.05)]
-    [0.968, 1.0]
+    [0.967, 1.0]
     """
     n = len(values)
     values = values[draw_numbers(0, ORDERS_OF_VALUES, N_ORDERS * n).reshape(N_ORDERS, n).argsort(1)]

@@ -248,7 +248,7 @@ def test_inputs_that_do_not_go_together():
     for message, arguments, ways in (
         ("`labels` and `scores` must be alike, but `scores` are not ragged. Convert them", (ragged, [1.0] * 5), {}),
         ("`labels` and `scores` must be alike, but `scores` are not ragged. Convert them", (ragged, np.ones(5)), {}),
-        ("`labels` and `scores` must be alike, but `scores` are ragged. Convert them", ([[1, 2]], ragged), {}),
+        ("`scores` must have the same number of lists as `labels`, 1, but has 3.", ([[1, 2]], ragged), {}),
         ("`offsets` cuts arrays into queries, but `truth` has its own. Leave it out", (ragged, ragged),
             {"offsets": [0]}),
         ("`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out",

@@ -475,7 +475,17 @@ def _ask_mlflow(metric):
     return mlflow.make_metric(metric)
 
 
-@pytest.mark.parametrize("ask", [_ask_lightgbm, _ask_xgboost, _ask_catboost, _ask_sklearn, _ask_torch, _ask_mlflow])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        _ask_lightgbm,
+        _ask_xgboost,
+        _ask_catboost,
+        _ask_sklearn,
+        pytest.param(_ask_torch, marks=pytest.mark.peers),
+        _ask_mlflow,
+    ],
+)
 def test_training_tools_are_told_the_direction(ask, monkeypatch):
     """Those that must have one refuse the others. TorchMetrics has None for them, and for metrics that disagree."""
     metrics = ModuleType("mlflow.metrics")
