@@ -148,7 +148,7 @@ class ScoredRows(Picklable):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How rows were read."""
+        """The notes on how rows were read."""
         return self._source.notes
 
     @property

@@ -83,7 +83,7 @@ class Row(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """Whether the mean is 'better' or 'worse' than the baseline's, by the metric's direction. Empty for neither."""
+        """'better' or 'worse' than the baseline's mean, by the metric's direction. Empty for neither."""
         return describe_gain(Metric.parse(self.metric).sign * self.difference)
 
     @property

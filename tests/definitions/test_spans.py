@@ -196,7 +196,7 @@ def test_steps_grow_little_faster_than_the_chunks_of_a_query():
 
 
 def test_one_chunk_weighs_nothing_beside_another():
-    """What rounding leaves of a chunk around a chosen one is no chunk of its own."""
+    """Check that the rest which rounding leaves of a chunk around a chosen one is no chunk of its own."""
     gold = {"q": [("a", 0, 10, 1.0), ("a", 10, 20, 1e20), ("a", 20, 30, 1.0), ("b", 0, 9, 1e19)]}
     chunks = {"q": [("a", 10, 20), ("a", 5, 25), ("b", 0, 9)]}
     found = fn.evaluate_spans(gold, chunks, "span_ndcg(ideal=chunks)").values[0, 0]

@@ -305,7 +305,7 @@ def list_board(board):
 
 
 def test_leaderboard_is_mirrored(both):
-    """That of a comparison, of data sets, of other data sets, and of published means."""
+    """Check leaderboards of a comparison, of data sets, of other data sets, and of published means."""
 
     def rank(results, _):
         comparison = fn.compare(results, interval="t", test="t")
@@ -363,7 +363,7 @@ def test_tuning_takes_the_best_mean_of_every_metric():
     ("n_runs", "methods"), [(2, ["rrf", "wsum(norm=min_max)"]), (2, ["wmnz"]), (3, ["rrf(k=60)"])], ids=str
 )
 def test_tuning_is_mirrored(n_runs, methods):
-    """What folds and all queries choose, the rival, and whether there is a gain: a custom metric of each direction."""
+    """Compare the choices of folds and of all queries, the rival and the gain, for custom metrics of each direction."""
 
     def gain(labels, above, ties, ideal, n_relevant, n_documents, k):
         return 1.0 - min(above[0], 16) / 16 if len(above) else 0.0
@@ -487,7 +487,7 @@ def _ask_mlflow(metric):
     ],
 )
 def test_training_tools_are_told_the_direction(ask, monkeypatch):
-    """Those that must have one refuse the others. TorchMetrics has None for them, and for metrics that disagree."""
+    """Metrics without direction are refused by tools that need one. TorchMetrics has None for them."""
     metrics = ModuleType("mlflow.metrics")
     metrics.make_metric = lambda *, greater_is_better, **_: greater_is_better
     monkeypatch.setitem(sys.modules, "mlflow.metrics", metrics)

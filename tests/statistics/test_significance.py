@@ -446,7 +446,7 @@ def test_smallest_difference_of_two_queries():
 @pytest.mark.parametrize("alpha", [1e-6, 1e-12])
 @pytest.mark.parametrize("degrees", [1.0, 2.0])
 def test_shift_of_extreme_levels(degrees, alpha, power):
-    """Where t is large, the mean varies by nothing beside the shift, and the variance alone decides: chi-square."""
+    """For large t the mean hardly varies beside the shift, and the variance alone decides: chi-square."""
     expected = stats.t.isf(alpha, degrees) * np.sqrt(stats.chi2.ppf(power, degrees) / degrees)
     assert find_noncentrality(degrees, alpha, power, 1) == pytest.approx(expected, rel=1e-3)
 
