@@ -189,7 +189,7 @@ def test_metrics_without_a_margin_are_not_gated():
 
 
 def test_reasons():
-    """An unchanged sample excludes shares of 1 − 0.05 ** (1 / n) and more, also of clusters. Better may be undecided."""
+    """An unchanged sample excludes shares from 1 − 0.05 ** (1 / n), also of clusters. Better may be undecided."""
     assert "fewer than 9.5 % of all queries would change" in fn.gate(None, *paired(30, 0, 0)).rows[0].reason
     clustered = fn.gate(None, *paired(30, 0, 0), clusters=np.arange(30) // 3, level=0.9)
     assert "with 90 % confidence fewer than 20.6 %" in clustered.rows[0].reason
