@@ -119,10 +119,12 @@ def retrieval_precision(
 
     Parameters
     ----------
-    preds, target, top_k, indexes
+    preds, target, top_k
         See `retrieval_normalized_dcg`. Labels are 0 and 1.
     adaptive_k : bool
         True to divide by the number of documents if it is less than `top_k`.
+    indexes
+        See `retrieval_normalized_dcg`.
 
     Returns
     -------
