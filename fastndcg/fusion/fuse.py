@@ -277,45 +277,61 @@ class FusedRun(Run):
         document d2 of query q1, wsum(norms={bm25:min_max,dense:none})
         the fused score is the sum of the points
         """
+        return self._open_query(query).explain(document)
+
+    def _open_query(self, query: Any) -> FusedQuery:
+        """Return a query whose documents can be explained."""
         if not hasattr(self, "_inputs"):
             raise InvalidInputError(
                 "`explain` needs the runs, which a part of a fused run lacks. Call it on the result of fuse"
             )
-        inputs = self._inputs
-        applied = inputs.applied
-        place = _find(self.queries, query, "query", "the fused run")
-        first, stop = self.offsets[place : place + 2].tolist()
-        documents = self.documents.take(np.arange(first, stop))
-        fused_place = _find(documents, document, "document", f"query {show_name(self.queries.name(place))}")
-        convention = applied.convention.replace(queries="union")
-        runs = [run.filter([query]) for run in inputs.runs]
-        joined = join_runs(runs, inputs.names, convention, depth=inputs.depth)
-        names = joined.row_documents.take(joined.document_rows).names().tolist()
-        d = names.index(documents.name(fused_place))
-        ranks = joined.rank(convention.ties).ranks[:, d].tolist()
-        ties = joined.rank(convention.ties).ties[:, d].tolist()
+        return FusedQuery(self, _find(self.queries, query, "query", "the fused run"), self._inputs)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()} by {self.method}" if self.method else super().__repr__()
+
+
+class FusedQuery:
+    """One query of a fused run, joined again from its runs, to explain any of its documents."""
+
+    def __init__(self, fused: FusedRun, place: int, inputs: FusionInputs) -> None:
+        first, stop = fused.offsets[place : place + 2].tolist()
+        self._inputs = inputs
+        self._name = fused.queries.name(place)
+        self._documents = fused.documents.take(np.arange(first, stop))
+        self._fused_scores = fused.values[first:stop]
+        self._runs = [run.filter([self._name]) for run in inputs.runs]
+        convention = inputs.applied.convention.replace(queries="union")
+        self._joined = join_runs(self._runs, inputs.names, convention, depth=inputs.depth)
+        self._ranked = self._joined.rank(convention.ties)
+        self._names = self._joined.row_documents.take(self._joined.document_rows).names().tolist()
+
+    def explain(self, document: Any) -> Table[FusionShare]:
+        """Return what each run gives to a document: see `FusedRun.explain`."""
+        inputs, joined = self._inputs, self._joined
+        place = _find(self._documents, document, "document", f"query {show_name(self._name)}")
+        name = self._documents.name(place)
+        d = self._names.index(name)
+        ranks = self._ranked.ranks[:, d].tolist()
+        ties = self._ranked.ties[:, d].tolist()
         weights = np.ones(len(inputs.names)) if inputs.weights is None else inputs.weights
-        values, points = _find_points(joined, applied, weights, inputs.weights, d)
+        values, points = _find_points(joined, inputs.applied, weights, inputs.weights, d)
         rows = [
             FusionShare(name, rank + (size - 1) / 2 if rank else None, score if rank else None, value, weight, own)
             for name, rank, size, score, weight, value, own in zip(
                 inputs.names, ranks, ties, joined.scores[:, d].tolist(), weights.tolist(), values, points, strict=True
             )
         ]
-        score = self.values[first + fused_place].item()
-        rows.append(FusionShare(FUSED, fused_place + 1, None, None, None, score))
-        notes = [f"document {show_name(names[d])} of query {show_name(self.queries.name(place))}, {applied.method}"]
-        record = applied.record
+        rows.append(FusionShare(FUSED, place + 1, None, None, None, self._fused_scores[place].item()))
+        record = inputs.applied.record
+        notes = [f"document {show_name(name)} of query {show_name(self._name)}, {inputs.applied.method}"]
         notes.append("the fused score is " + ("the sum of the points" if record.kernel in ADDS else record.formula))
         n_cut = sum(
-            rank == 0 and names[d] in run.documents.names().tolist() for rank, run in zip(ranks, runs, strict=True)
+            rank == 0 and name in run.documents.names().tolist() for rank, run in zip(ranks, self._runs, strict=True)
         )
         if n_cut:
             notes.append(f"runs whose document is below the depth of {inputs.depth}: {n_cut}")
         return Table(rows, COLUMNS, notes)
-
-    def __repr__(self) -> str:
-        return f"{super().__repr__()} by {self.method}" if self.method else super().__repr__()
 
 
 def fuse_joined(joined: JoinedRuns, applied: AppliedMethod, weights: Array | None = None) -> FusedRun:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any, NamedTuple
 
@@ -323,7 +324,8 @@ class _Collector:
         fused = self._find_fused(system)
         if fused is not None:
             (query_id,) = self._comparison.query_ids[query : query + 1].tolist()
-            rows = [row._replace(shares=_describe_shares(fused, query_id, pair[0]))
+            opened = _open_query(fused, query_id)
+            rows = [row._replace(shares=_describe_shares(opened, pair[0]))
                     for row, pair in zip(rows, pairs, strict=True)]  # fmt: skip
         return DocumentTable(rows, n_hidden)
 
@@ -355,11 +357,20 @@ def _make_row(name: str, own: PlacedDocument | None, base: PlacedDocument | None
     return DocumentRow(show_name(name), NO_RANK if label is None else f"{label:g}", *ranks, *adds)
 
 
-def _describe_shares(fused: Any, query: Any, document: Any) -> str:
+def _open_query(fused: Any, query: Any) -> Any:
+    """Return a query of a fused run, None for a query that it lacks, and for a part of a fused run."""
+    with contextlib.suppress(FastndcgError):
+        return fused._open_query(query)
+    return None
+
+
+def _describe_shares(query: Any, document: Any) -> str:
     """Return the points that each run gives to a document, with its rank and score there, as a text."""
+    if query is None:
+        return NO_RANK
     try:
-        shares = fused.explain(query, document)[:-1]
-    except FastndcgError:  # a document of the other system alone, or a part of a fused run
+        shares = query.explain(document)[:-1]
+    except FastndcgError:  # a document of the other system alone
         return NO_RANK
     texts = []
     for share in shares:

@@ -245,13 +245,17 @@ class TestDocuments:
         for rows in tables.values():
             assert sorted((row[0], *row[2:4]) for row in rows) == [("a", "2", "1–2"), ("b", "1", "1–2")]
 
-    def test_documents_of_a_fused_run_have_the_points_of_its_runs(self, page):
+    def test_documents_of_a_fused_run_have_the_points_of_its_runs(self, page, monkeypatch):
         """Beside each document stands what the fused runs give to it, as `explain` says, also where one lacks it."""
         parts = {"<a>": RUNS["new"], "b": {query: dict(list(row.items())[1:]) for query, row in RUNS["base"].items()}}
         fused = fn.fuse(parts, "wsum(norm=min_max)", weights=[0.3, 0.7])
         comparison = fn.compare(QRELS, {"base": RUNS["base"], "fused": fused}, "ndcg@5", baseline="base")
+        opened = []
+        real = type(fused)._open_query
+        monkeypatch.setattr(type(fused), "_open_query", lambda run, query: opened.append(query) or real(run, query))
         tables = self.read_tables(page, comparison)
         assert len(tables) >= 15
+        assert len(opened) == len(set(opened)) == len(tables)  # not once for each document
         for query, rows in tables.items():
             for name, *_, shares in rows:
                 texts = []
