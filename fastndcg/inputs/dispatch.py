@@ -101,6 +101,7 @@ def _read_pivot(kind: type[Qrels | Run], frame: Any, options: Options) -> Any:
     if kind is Qrels:
         options.check_no_columns()
     values = frame.to_numpy()
+    values = values if values.dtype.kind != "O" else frame.to_numpy("f8", na_value=np.nan)  # bool beside numbers
     rows, places = np.nonzero(~np.isnan(values)) if values.dtype.kind == "f" else np.nonzero(np.ones(values.shape))
     documents = IdColumn.of(frame.columns.tolist(), "names of columns").take(places)
     queries = IdColumn.of(frame.index.tolist(), "the index")

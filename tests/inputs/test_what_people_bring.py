@@ -252,6 +252,8 @@ def test_matrices_with_ids():
     scores = pd.DataFrame([[0.1, 0.9, 0.3], [0.5, 0.2, 0.7]], index=["u1", "u2"], columns=["x", "y", "z"])
     labels = pd.DataFrame([[np.nan, 0, 1], [1, np.nan, 0]], index=["u1", "u2"], columns=["x", "y", "z"])
     assert values(labels, scores) == values(labels, scores.iloc[::-1, ::-1]) == [1 / 2, 1 / 2]
+    mixed = labels.fillna(0).astype({"x": bool, "y": "Int64", "z": int})
+    assert values(mixed, scores.astype({"x": "float32"})) == [1 / 2, 1 / 2]
     ratings = pd.DataFrame({"userId": [7, 7, 9], "movieId": [1, 2, 1], "rating": [1.0, 0.0, 1.0]})
     table = ratings.pivot(index="userId", columns="movieId", values="rating")
     assert values(table, {7: {2: 1.0, 1: 0.5}, 9: {1: 0.1}}) == [1 / 2, 1]
