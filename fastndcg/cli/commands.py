@@ -255,9 +255,9 @@ can have.
     "leaderboard": Command(
         "gate:run_leaderboard", "(TABLE | QRELS RUN RUN ...)", "rank systems, with the ranks that the data allow",
         """\
-Rank systems, with the ranks that the data allow. TABLE is a CSV file with the columns system, dataset and value, such
-as published means: ranks are about other data sets. QRELS with two runs or more is one data set: ranks are about other
-queries.
+Rank systems, with the ranks that the data allow. TABLE has the columns system, dataset and value, such as published
+means, as CSV, Parquet or Arrow, or is JSON of {system: {dataset: value}}: ranks are about other data sets. QRELS with
+two runs or more is one data set: ranks are about other queries.
 """,
         """\
   fastndcg leaderboard published.csv

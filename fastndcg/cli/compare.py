@@ -111,9 +111,9 @@ def _compare(arguments: argparse.Namespace, curves: Metrics | None) -> Compariso
 
     statistics = options.pick(arguments, STATISTICS)
     Settings(**statistics)
-    segments = files.read_pairs(arguments.segments, "segment") if getattr(arguments, "segments", None) else None
-    queries = files.read_pairs(arguments.queries, "text") if getattr(arguments, "queries", None) else None
     qrels = files.read_judgments(arguments.qrels, arguments)
+    given = {"segment": getattr(arguments, "segments", None), "text": getattr(arguments, "queries", None)}
+    segments, queries = (path and files.read_pairs(path, what, qrels.queries) for what, path in given.items())
     runs = list(files.read_runs(arguments, qrels))
     return compare(
         qrels, runs, metrics, baseline=find_baseline(arguments.baseline, [name for name, _ in runs], arguments.runs),
@@ -154,8 +154,9 @@ def run_explain(arguments: argparse.Namespace) -> None:
 
     truth = files.read_judgments(arguments.qrels, arguments)
     predictions = files.read_predictions(arguments.runs[0], truth, arguments)
+    query = arguments.query and files.name_query(arguments.query, truth.queries)
     explanation = explain(
-        truth, predictions, arguments.metric, **options.pick(arguments, "query convention against"),
+        truth, predictions, arguments.metric, query=query, **options.pick(arguments, "convention against"),
         **files.list_duplicates(arguments), **files.read_selection(arguments, arguments.runs),
     )  # fmt: skip
     output.write_result(arguments, explanation)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:
     from fastndcg.inputs.duplicates import Duplicates
+    from fastndcg.inputs.ids import IdColumn
     from fastndcg.inputs.table import Qrels, Run
     from fastndcg.scoring.embeddings import Embeddings
 
@@ -145,13 +146,16 @@ def read_parents(arguments: argparse.Namespace) -> Any:
     parents = getattr(arguments, "parents", None)
     if parents is None or parents.startswith("before "):
         return parents
+    from fastndcg.inputs.files import File
+    from fastndcg.inputs.records import parse_json
+
+    form = "a rule such as 'before #', or a JSON file of chunk to document"
     try:
-        with open(parents, encoding="utf-8") as file:
-            return json.load(file)
-    except (OSError, ValueError) as error:
+        with File(parents) as file:
+            return parse_json(file, (f"--parents takes {form}",), are_lines=False).values[0]
+    except OSError as error:
         raise InvalidInputError(
-            f"--parents must be a rule such as 'before #', or a JSON file of chunk to document, but "
-            f"{show_name(parents)} cannot be read: {show_name(str(error))}"
+            f"--parents must be {form}, but {show_name(parents)} cannot be read: {error.strerror}. Correct it."
         ) from None
 
 
@@ -200,20 +204,25 @@ def read_selection(arguments: argparse.Namespace, runs: Sequence[str]) -> dict[s
 
 def _read_candidates(path: str) -> Any:
     """Return the ids of a file with one on each line, or its documents for each query."""
-    from fastndcg.inputs.files import check_path
+    from fastndcg.inputs.files import File
     from fastndcg.inputs.formats import read_qrels
-    from fastndcg.scoring.files import read_lines
+    from fastndcg.scoring.files import read_list
 
-    check_path(path)
-    with open(path, "rb") as file:
-        first = file.readline(4096)
+    with File(path) as file:
+        first = file.first_line
     is_list = len(first.split()) == 1 and not first.startswith((b"{", b"[", b"PAR1")) and b"," not in first
-    return read_lines(path) if is_list else read_qrels(path)
+    return read_list(path) if is_list else read_qrels(path)
 
 
-def read_pairs(path: str, what: str) -> dict[str, Any]:
+def name_query(text: str, queries: IdColumn) -> Any:
+    """Return the id of a query that a text names: a number where the ids of queries are numbers."""
+    is_number = not queries.are_texts and re.fullmatch(r"-?[0-9]{1,19}", text)
+    return int(text) if is_number else text
+
+
+def read_pairs(path: str, what: str, queries: IdColumn) -> dict[Any, Any]:
     """
-    Read the segment, the weight or the text of each query from a text file.
+    Read the segment, the weight or the text of each query from a text file. `queries` are the ids that there are.
 
     Each line has a query id and a segment or weight behind white space, or a text behind a tab. Empty lines are
     skipped.
@@ -224,24 +233,23 @@ def read_pairs(path: str, what: str) -> dict[str, Any]:
         If a line has no value, a query has two, or a weight is no number.
     """
     separator, mark = ("tab", "\t") if what == "text" else ("space", None)
-    values: dict[str, str] = {}
-    with open(path, encoding="utf-8-sig") as file:
-        try:
-            lines = list(file)
-        except UnicodeDecodeError:
-            raise InvalidInputError(f"{path} must be UTF-8 text, but is not. Convert it.") from None
-    for number, line in enumerate(map(str.strip, lines), start=1):
+    values: dict[Any, str] = {}
+    from fastndcg.inputs.files import read_lines
+
+    name, lines = read_lines(path)
+    for number, line in enumerate(lines, start=1):
         if not line:
             continue
-        query, *others = (part.strip() for part in line.split(mark, maxsplit=1))
+        text, *others = (part.strip() for part in line.split(mark, maxsplit=1))
         if not others:
             raise InvalidInputError(
-                f"{path}: line {number} must have a query id and a {what}, but is {shorten(line)}. "
+                f"{name}: line {number} must have a query id and a {what}, but is {shorten(line)}. "
                 f"Separate them by a {separator}."
             )
+        query = name_query(text, queries)
         if values.setdefault(query, others[0]) != others[0]:
             raise InvalidInputError(
-                f"{path}: line {number}: query {show_name(query)} must have one {what}, but has "
+                f"{name}: line {number}: query {show_name(query)} must have one {what}, but has "
                 f"{shorten(values[query])} and {shorten(others[0])}. Remove one of the lines."
             )
     if what != "weight":
@@ -249,7 +257,7 @@ def read_pairs(path: str, what: str) -> dict[str, Any]:
     try:
         return {query: float(text) for query, text in values.items()}
     except ValueError as error:
-        raise InvalidInputError(f"{path}: a weight must be a number: {error}. Correct the line.") from None
+        raise InvalidInputError(f"{name}: a weight must be a number: {error}. Correct the line.") from None
 
 
 def find_mistake(arguments: argparse.Namespace) -> str:

@@ -50,9 +50,7 @@ def run_fuse(arguments: argparse.Namespace) -> None:
 def explain_query(fused: Any, query: str, n_documents: int) -> Iterator[str]:
     """Yield the explanations of the first documents of a query."""
     queries = fused.queries.names().tolist()
-    query_id: Any = query
-    if not fused.queries.are_texts and query.lstrip("-").isdecimal():
-        query_id = int(query)
+    query_id = files.name_query(query, fused.queries)
     if query_id not in queries:
         hint = suggest_name(query, [str(name) for name in queries]) or " Check that the id is written alike."
         raise InvalidInputError(f"--explain must name a query of the runs, not {shorten(query)}.{hint}")
@@ -140,8 +138,8 @@ def _tune(arguments: argparse.Namespace) -> tuple[TunedFusion, Any]:
     """Read the runs, and return the tuned fusion with them."""
     from fastndcg.fusion.tuning.tune import METHODS, tune_fusion  # imports numpy
 
-    clusters = files.read_pairs(arguments.clusters, "segment") if arguments.clusters else None
     qrels = files.read_judgments(arguments.qrels, arguments)
+    clusters = files.read_pairs(arguments.clusters, "segment", qrels.queries) if arguments.clusters else None
     runs = list(files.read_runs(arguments, None))
     settings = options.pick(
         arguments, "folds seed repeats depth absent fusion_convention duplicates convention threads"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from typing import Any
 
 from fastndcg.cli import files, options, output
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.errors import InvalidInputError, join_names, shorten
 from fastndcg.metrics.metric import parse_metrics
 
 COLUMNS = ("system", "dataset", "value")  # of published means
+TABLE = f"Give CSV, Parquet or Arrow with the columns {', '.join(COLUMNS)}, or JSON of {{system: {{dataset: value}}}}"
 EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3, "not comparable": 4}
 
 
@@ -25,10 +25,10 @@ def run_gate(arguments: argparse.Namespace) -> int:
     from fastndcg.results.results import Results  # imports numpy, which the checks above do without
     from fastndcg.statistics.gate import gate
 
+    truth, baseline, candidate = _read_compared(arguments, candidate_path)
     design: dict[str, Any] = {}
     for name, path in options.pick(arguments, "clusters strata weights").items():
-        design[name] = files.read_pairs(path, "weight" if name == "weights" else "segment")
-    truth, baseline, candidate = _read_compared(arguments, candidate_path)
+        design[name] = files.read_pairs(path, "weight" if name == "weights" else "segment", truth.queries)
     metrics = metrics if metrics or isinstance(baseline, Results) else parse_metrics(options.DEFAULT_METRICS)
     verdict = gate(
         truth, baseline, candidate, metrics, margin=margin, floors=floors, floor_by=arguments.fail_by,
@@ -107,36 +107,42 @@ def run_leaderboard(arguments: argparse.Namespace) -> None:
     output.write_result(arguments, board)
 
 
-def read_table(path: str) -> dict[str, dict[str, float]]:
+def read_table(path: str) -> Any:
     """
-    Read published means from a CSV file.
+    Read published means from a file: a table of them, or JSON of {system: {data set: value}}.
 
     Raises
     ------
     InvalidInputError
-        If the header lacks a column, a value is no number, or a system has two values of a data set.
+        If a column is missing, a value is no number, or a system has two values of a data set.
     """
+    from fastndcg.inputs.files import File
+    from fastndcg.inputs.formats import read_columns
+
+    with File(path) as file:
+        table = read_columns(file, "published means", TABLE, lambda names: [n for n in names if n.strip() in COLUMNS])
+    if isinstance(table, list):
+        return table[0] if len(table) == 1 else table  # `leaderboard` refuses others than a dict
+    if any(table.column_names.count(name) != 1 for name in COLUMNS):
+        raise InvalidInputError(
+            f"{file.name} must have the columns {', '.join(COLUMNS)}, but has {join_names(table.column_names)}. "
+            "Correct the header, or give runs after QRELS."
+        )
     values: dict[str, dict[str, float]] = {}
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        if not set(COLUMNS) <= set(reader.fieldnames or ()):
+    rows = zip(*(table[name].to_pylist() for name in COLUMNS), strict=True)
+    for row, (system, dataset, value) in enumerate(rows):
+        cells = values.setdefault(str(system), {})
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
             raise InvalidInputError(
-                f"{path} must have the columns {', '.join(COLUMNS)}, but has {shorten(reader.fieldnames)}. Correct the "
-                "header, or give runs after QRELS."
+                f"{file.name}, row {row}: must have a number as value, not {shorten(value)}. Leave out a cell that is "
+                "missing."
+            ) from None
+        if str(dataset) in cells:
+            raise InvalidInputError(
+                f"{file.name}, row {row}: system {shorten(system)} must have one value of {shorten(dataset)}, but has "
+                "two. Remove one."
             )
-        for row in reader:
-            cells = values.setdefault(row["system"], {})
-            try:
-                number = float(row["value"])
-            except (TypeError, ValueError):
-                raise InvalidInputError(
-                    f"{path}: line {reader.line_num} must have a number as value, not {shorten(row['value'])}. Leave "
-                    "out a cell that is missing."
-                ) from None
-            if row["dataset"] in cells:
-                raise InvalidInputError(
-                    f"{path}: line {reader.line_num}: system {shorten(row['system'])} must have one value of "
-                    f"{shorten(row['dataset'])}, but has two. Remove one."
-                )
-            cells[row["dataset"]] = number
+        cells[str(dataset)] = number
     return values

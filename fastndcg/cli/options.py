@@ -111,7 +111,7 @@ PER_QUERY = "also print the values of each query"
 OPTIONS = {
     "qrels": _option("qrels", "QRELS", QRELS),
     "qrels (none)": _option("qrels", "QRELS", QRELS, nargs="?"),
-    "qrels (table)": _option("qrels", "TABLE|QRELS", "published means as CSV, or relevance judgments"),
+    "qrels (table)": _option("qrels", "TABLE|QRELS", "published means in a table or JSON, or relevance judgments"),
     "gold": _option("gold", "GOLD", "the text that answers each query: JSON, CSV, Parquet or Arrow"),
     "chunks": _option("chunks", "CHUNKS", "the retrieved chunks in rank order, or with ranks or scores"),
     "run": _option("runs", "RUN", f"{RUN}, {EMBEDDINGS}", nargs=1),

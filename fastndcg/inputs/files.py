@@ -148,6 +148,8 @@ class File(contextlib.AbstractContextManager["File"]):
 
     def read(self) -> bytes:
         """Read the whole content."""
+        if self.is_folder:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self.name)
         start = self._start
         self._start = b""
         self._is_untouched = False
@@ -155,6 +157,12 @@ class File(contextlib.AbstractContextManager["File"]):
             content = start + self._content.read()
         self._refuse_shorter()
         return bytes(content)
+
+    def peek(self) -> bytes:
+        """Read the whole content, which comes again."""
+        self._start = self.read()
+        self._is_untouched = True
+        return self._start
 
     def _read_head(self) -> bytes:
         """Read the first lines, up to one with content. A pipe may have no more bytes yet."""
@@ -262,6 +270,17 @@ class Blocks:
             if text.find(0, 0, n) >= 0:  # no text, and maybe without a line end for gigabytes
                 return n, n, True
             text.extend(bytes(len(text)))
+
+
+def read_lines(path: FilePath) -> tuple[str, list[str]]:
+    """Return the name of a text file for messages, and its lines without blanks at their ends."""
+    with File(path) as file:
+        content = file.read()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInputError(f"{file.name} must be UTF-8 text, but is not. Convert it") from None
+    return file.name, [line.strip() for line in io.StringIO(text, newline=None)]
 
 
 def check_path(path: Any) -> None:

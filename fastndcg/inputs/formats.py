@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import io
 import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 import numpy as np
@@ -20,7 +21,7 @@ from fastndcg.inputs.files import File, FilePath, check_path, is_address, spell_
 from fastndcg.inputs.frames import SWAPPED, ColumnNames
 from fastndcg.inputs.ids import split_at_blanks
 from fastndcg.inputs.messages import Options, Source
-from fastndcg.inputs.records import read_json
+from fastndcg.inputs.records import parse_json, read_json
 from fastndcg.inputs.streams import FileRequest, StreamedTables
 from fastndcg.inputs.table import Qrels, Rows, Run, Table, describe_row
 from fastndcg.inputs.table_sources import (
@@ -28,7 +29,9 @@ from fastndcg.inputs.table_sources import (
     PARQUET_MAGIC,
     ArrowContent,
     TableSource,
+    convert_arrow_errors,
     open_arrow,
+    open_dataset,
     open_parquet,
 )
 from fastndcg.inputs.text_lines import (
@@ -38,10 +41,12 @@ from fastndcg.inputs.text_lines import (
     describe_remedy,
     find_dialect,
     read_delimited,
+    read_headed,
     read_rows,
 )
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels, read_only
+from fastndcg.runtime.imports import optional_import
 
 Kind = TypeVar("Kind", bound=Table)
 
@@ -225,6 +230,23 @@ def look_for_scores(path: FilePath, columns: Any) -> Content:
             return Content(has_columns=True)
         truth = form.read(file, request)
     return Content(not isinstance(truth, Qrels), isinstance(truth, StreamedTables), True)
+
+
+def read_columns(file: File, what: str, remedy: str, list_texts: Callable[[list[str]], Collection[str]]) -> Any:
+    """
+    Read a file of columns that are none of judgments and runs: a table, or the values of JSON as a list.
+
+    Errors say that the file must hold `what`. `list_texts` is for fields below a header: see `read_headed`.
+    """
+    if file.first_line.startswith((b"{", b"[")):
+        return parse_json(file, (remedy,)).values
+    with convert_arrow_errors(file.name, what, remedy):
+        if file.is_folder or file.head.startswith(PARQUET_MAGIC):
+            return open_dataset(spell_path(file.path)).to_table()
+        if file.head.startswith(ARROW_MAGIC):
+            feather = optional_import("pyarrow.feather", "reading Arrow files", "arrow")
+            return feather.read_table(io.BytesIO(file.read()))
+        return read_headed(file, list_texts)
 
 
 def _make_request(kind: type[Table], columns: Any, threads: int | None) -> FileRequest:

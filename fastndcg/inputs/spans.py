@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
@@ -11,21 +10,18 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.dicts import snapshot
-from fastndcg.inputs.files import File, spell_path
+from fastndcg.inputs.files import File
+from fastndcg.inputs.formats import read_columns
 from fastndcg.inputs.frames import ColumnNames, Frame
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, group, make_comparable
 from fastndcg.inputs.join import SAMPLE, find_ids, refuse_disjoint, tell_apart
 from fastndcg.inputs.messages import are_columns
-from fastndcg.inputs.records import parse_json
-from fastndcg.inputs.table_sources import ARROW_MAGIC, PARQUET_MAGIC, convert_arrow_errors, open_dataset
 from fastndcg.rankings.validation import Array, read_only
-from fastndcg.runtime.imports import optional_import
 
 HIGHEST_END = 2**31 - 1  # of a span, so that a document and a place fit 62 bits
 FORM = "{query: [(document, start, end), …]}, a frame or records with columns query, document, start and end"
 SIDES = ("gold", "chunks")
 FILE_FORM = "Give JSON of {query: [[document, start, end], …]} or records, CSV with a header, Parquet or Arrow"
-DELIMITERS = ",\t;"
 
 
 class Spans(NamedTuple):
@@ -173,24 +169,14 @@ def read_spans(value: Any, name: str, columns: Any) -> Spans:
 
 def _read_file(file: File, columns: Any) -> Any:
     """Return what a file holds: a dict or records of JSON, or a table."""
-    if file.first_line.startswith((b"{", b"[")):
-        values = parse_json(file, (FILE_FORM,)).values
-        return values[0] if len(values) == 1 and not _is_record(values[0]) else values
-    with convert_arrow_errors(file.name, "spans", FILE_FORM):
-        if file.is_folder or file.head.startswith(PARQUET_MAGIC):
-            return open_dataset(spell_path(file.path)).to_table()
-        if file.head.startswith(ARROW_MAGIC):
-            feather = optional_import("pyarrow.feather", "reading Arrow files", "arrow")
-            return feather.read_table(io.BytesIO(file.read()))
-        csv = optional_import("pyarrow.csv", "reading CSV", "arrow")
-        content, header = file.read(), file.first_line
-        delimiter = next((one for one in DELIMITERS if one.encode() in header), ",")
-        division = csv.ParseOptions(delimiter=delimiter)
-        names = csv.read_csv(io.BytesIO(header + b"\n"), parse_options=division)
-        candidates = SpanFrame(names, ColumnNames.of(columns), file.name).candidates
-        ids = [name for role in ("query", "document") for name in candidates[role]]
-        texts = csv.ConvertOptions(column_types=dict.fromkeys(ids, "string"))  # 007 stays 007
-        return csv.read_csv(io.BytesIO(content), parse_options=division, convert_options=texts)
+
+    def list_ids(names: list[str]) -> list[str]:
+        candidates = SpanFrame(dict.fromkeys(names, ()), ColumnNames.of(columns), file.name).candidates
+        return [*candidates["query"], *candidates["document"]]
+
+    values = read_columns(file, "spans", FILE_FORM, list_ids)
+    is_whole = isinstance(values, list) and len(values) == 1 and not _is_record(values[0])
+    return values[0] if is_whole else values
 
 
 def _is_record(value: Any) -> bool:

@@ -15,7 +15,7 @@ import itertools
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -498,6 +498,20 @@ def read_delimited(file: File, request: FileRequest) -> Any:
         if UNKNOWN[0] in plain:
             table = _tell_numbers(table, source, columns)
         return request.read(Frame(table, columns, file.name), source)
+
+
+def read_headed(file: File, list_texts: Callable[[list[str]], Collection[str]]) -> Any:
+    """Read columns below a header. Those that `list_texts` returns of their names hold texts, so that 007 stays 007."""
+    header = file.first_line.decode(errors="replace")
+    delimiter = next((delimiter for delimiter in DELIMITERS if delimiter in header), ",")
+    text = _open_text(file, Dialect(delimiter, None), Table)
+    names = text.read(text.first_line + b"\n").column_names
+    texts = dict.fromkeys(list_texts(names), pyarrow.large_string())
+    table = text.read(text.content, column_types=texts)
+    for number, name in enumerate(names):
+        if name in texts:
+            table = table.set_column(number, name, _trim(table.column(number)))
+    return table.rename_columns([name.strip() for name in names])
 
 
 def _open_text(file: File, dialect: Dialect, kind: type[Table]) -> _Text:

@@ -269,7 +269,7 @@ def load_result(path: FilePath) -> Results:
     Parameters
     ----------
     path : str or path
-        The file.
+        The file, plain or packed, a pipe, or "-" for standard input.
 
     Returns
     -------

@@ -8,6 +8,7 @@ given, and a checksum. Fields that a version does not know are ignored.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -21,6 +22,7 @@ import numpy as np
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports import without_nan
+from fastndcg.inputs.files import File
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
@@ -28,9 +30,7 @@ from fastndcg.runtime.escapes import show_name
 
 FORMAT = "fastndcg results 1"
 FORMAT_KEY = re.compile(rb'"format"\s*:\s*"fastndcg results ')
-BLANKS = b"\xef\xbb\xbf \t\r\n"  # before JSON: white space, and the mark of UTF-8
 CHECKSUM = "checksum"
-BLOCK = 1 << 20  # bytes of a file that are read at once
 
 
 class Provenance(NamedTuple):
@@ -52,55 +52,62 @@ class Provenance(NamedTuple):
 
 def read_saved(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the arguments of `Results`, or of another kind, that a file has: see `load_result`."""
-    name = show_name(os.fspath(path))
-    try:
-        fields = _read_fields(path, name)
-    except RecursionError:
-        _refuse(name, "its values are nested too deep")
+    with File(path) as file:
+        name = file.name
+        try:
+            return _read_arguments(_read_fields(file.read(), name), name)
+        except RecursionError:
+            _refuse(name, "its values are nested too deep")
+        except FastndcgError:
+            raise
+        except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+            _refuse(name, f"a field is not as it was: {error!r}")
+
+
+def _read_arguments(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the arguments of results. Python's errors for a field of another kind are for `read_saved`."""
     metrics = _read_metrics(fields, name)
-    rows = fields["per_query"]
+    rows = _expect(fields["per_query"], list)
     names = [str(metric) for metric in metrics]
-    try:
-        values = np.array([[_read_number(row[metric]) for metric in names] for row in rows], "f8")
-        ids = [row["query"] for row in rows]
-        weights = _read_matrix(fields, "value_weights", len(rows), len(names))
-        chance = _read_matrix(fields, "chance_values", len(rows), len(names))
-        others: dict[str, Any] = {}
-        if "n_pairs" in fields:
-            others["document_ids"] = _make_ids(row["document"] for row in rows)
-        if metrics[0].record.function_name == "beyond_accuracy":
-            means = {metric: fields["mean"][str(metric)] for metric in metrics if metric.record.has_one_value}
-            others["has_one_value"] = {metric: _read_number(mean) for metric, mean in means.items()}
-    except (KeyError, TypeError, ValueError):
-        _refuse(name, "a query has no value of a metric")
-    digests = fields.get("digests", {})
+    values = np.array([[_read_number(row[metric]) for metric in names] for row in rows], "f8")
+    digests = _expect(fields.get("digests", {}), dict)
+    origin = (fields["version"], digests.get("truth", ""), digests.get("predictions", ""))
+    judged = fields.get("judged")
+    others: dict[str, Any] = {}
+    if "n_pairs" in fields:
+        others["document_ids"] = _make_ids(row["document"] for row in rows)
+    if metrics[0].record.function_name == "beyond_accuracy":
+        means = {metric: fields["mean"][str(metric)] for metric in metrics if metric.record.has_one_value}
+        others["has_one_value"] = {metric: _read_number(mean) for metric, mean in means.items()}
     return {
         **others,
+        **{count: _expect(fields.get(count, 0), int) for count in ("n_tied", "n_missing_in_run", "n_missing_in_qrels")},
         "values": values.reshape(len(rows), len(names)),
         "metrics": metrics,
-        "query_ids": _make_ids(ids) if fields.get("has_query_ids", True) else None,
+        "query_ids": _make_ids(row["query"] for row in rows) if fields.get("has_query_ids", True) else None,
         "convention": _read_convention(fields, name),
-        "n_tied": fields.get("n_tied", 0),
-        "value_weights": weights,
-        "n_missing_in_run": fields.get("n_missing_in_run", 0),
-        "n_missing_in_qrels": fields.get("n_missing_in_qrels", 0),
-        "notes": tuple(fields.get("own_notes", ())),
-        "judged": fields.get("judged"),
-        "chance_values": chance,
-        "provenance": Provenance(fields["version"], digests.get("truth", ""), digests.get("predictions", "")),
+        "value_weights": _read_matrix(fields, "value_weights", len(rows), len(names)),
+        "notes": tuple(_expect(note, str) for note in fields.get("own_notes", ())),
+        "judged": judged if judged is None else {_expect(k, str): _read_number(share) for k, share in judged.items()},
+        "chance_values": _read_matrix(fields, "chance_values", len(rows), len(names)),
+        "provenance": Provenance(*(_expect(text, str) for text in origin)),
     }
+
+
+def _expect(value: Any, kind: type) -> Any:
+    """Return a value of a type of JSON, or raise TypeError."""
+    if type(value) is not kind:
+        raise TypeError(f"{shorten(value)} in place of {kind.__name__}")
+    return value
 
 
 def is_saved_result(path: Any) -> bool:
     """Return True for the path of a JSON file that names the format of `Results.to_json`, in any order of its keys."""
     if not isinstance(path, str | os.PathLike):
         return False
-    try:
-        with open(path, "rb") as file:
-            head = file.read(BLOCK)
-            return head.lstrip(BLANKS)[:1] == b"{" and FORMAT_KEY.search(head + file.read()) is not None
-    except OSError:
-        return False
+    with contextlib.suppress(OSError, FastndcgError), File(path) as file:
+        return file.first_line.startswith(b"{") and FORMAT_KEY.search(file.peek()) is not None
+    return False
 
 
 def describe_extras(results: Any) -> dict[str, Any]:
@@ -123,10 +130,10 @@ def _compute_checksum(facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _read_fields(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
+def _read_fields(content: bytes, name: str) -> dict[str, Any]:
     """Return the fields of a file whose checksum is right."""
     try:
-        fields = json.loads(Path(path).read_bytes())
+        fields = json.loads(content)
     except ValueError:
         _refuse(name, "it is no JSON")
     form = fields.get("format") if isinstance(fields, dict) else None
@@ -184,6 +191,8 @@ def _read_matrix(fields: Mapping[str, Any], name: str, n_rows: int, n_columns: i
 def _make_ids(ids: Iterable[Any]) -> Array:
     """Return ids as an array of whole numbers or of texts, else of objects."""
     ids = list(ids)
+    if any(isinstance(one, list | dict) for one in ids):
+        raise TypeError(f"{shorten(ids)} in place of ids")
     if all(type(query) is int for query in ids) or all(isinstance(query, str) for query in ids):
         array = np.array(ids)
         if array.dtype.kind in "iuU":

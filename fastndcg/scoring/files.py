@@ -9,7 +9,7 @@ import numpy as np
 
 from fastndcg.choices import Similarity
 from fastndcg.errors import InvalidInputError, shorten
-from fastndcg.inputs.files import check_path
+from fastndcg.inputs.files import check_path, read_lines
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
@@ -128,7 +128,7 @@ def read_ids(path: str | None, n: int, *, are_texts: bool) -> Array | IdColumn:
     if path is None:
         numbers = np.arange(n)
         return numbers.astype("U") if are_texts else numbers
-    lines = read_lines(path)
+    lines = read_list(path)
     if not are_texts:
         try:
             return np.array(lines, "i8")
@@ -137,16 +137,11 @@ def read_ids(path: str | None, n: int, *, are_texts: bool) -> Array | IdColumn:
     return IdColumn.of(lines, show_name(path))
 
 
-def read_lines(path: str) -> list[str]:
-    """Read the lines of a text file without blanks at their ends. Empty lines are an error, but at the end."""
-    check_path(path)
-    with open(path, encoding="utf-8-sig") as file:
-        try:
-            lines = [line.strip() for line in file]
-        except UnicodeDecodeError:
-            raise InvalidInputError(f"{show_name(path)} must be UTF-8 text, but is not. Convert it") from None
+def read_list(path: str) -> list[str]:
+    """Read the ids of a text file, one on each line."""
+    name, lines = read_lines(path)
     if "" in lines:
         raise InvalidInputError(
-            f"{show_name(path)} must have an id on each line, but line {lines.index('') + 1} is empty. Remove it"
+            f"{name} must have an id on each line, but line {lines.index('') + 1} is empty. Remove it"
         )
     return lines

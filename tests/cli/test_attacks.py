@@ -1,8 +1,13 @@
-"""What strangers may pass to the command line: numbers of any size, in every option that takes one."""
+"""What strangers may pass to the command line: numbers of any size in every option, files of any content everywhere."""
 
 import contextlib
 import faulthandler
+import gzip
+import json
+import os
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -112,3 +117,133 @@ def test_numbers_of_any_size(inputs, run, command, name):
                 code, _, err = run(*line, *given)
             assert code in VERDICTS.get(command, {0, 1, 2} if name == "fail-under" else {0, 2}), (given, err)
             assert is_clean(code, err), (given, err)
+
+
+ROWS = "".join(f"q{q} {1 + q % 3}\n" for q in range(30))
+HOSTILE = {
+    "empty": b"",
+    "NUL": bytes(100),
+    "UTF-16": ROWS.encode("utf-16"),
+    "Latin-1": b"q0 caf\xe9\nq1 x\n",
+    "cut gzip": gzip.compress(os.urandom(3000))[:900],
+    "xz": b"\xfd7zXZ\0\0",
+    "Parquet": b"PAR1" + bytes(50) + b"PAR1",
+    "Arrow": b"ARROW1\0\0" + bytes(50),
+    "a long cell": b"system,dataset,value\n" + b"x" * 200_000 + b",a,1\n",
+    "deep lists": b"[" * 200_000,
+    "deep results": b'{"format": "fastndcg results 1", "a": ' + b"[" * 200_000,
+    "huge numbers": b"system,dataset,value\na,x,1e308\nb,x,-1e308\na,y,1e308\nb,y,-1e308\n",
+    "a huge whole number": b'{"q0": {"d0": ' + b"9" * 5000 + b"}}",
+    "JSON of other kinds": b'[1, null, {"format": []}]',
+    "pickle": b"\x80\x04\x95" + b"x" * 50,
+}
+LINES = [
+    "evaluate {} a.run", "evaluate qrels.txt {}", "evaluate {}", "evaluate-pairs {} a.run", "spans {} gold.csv",
+    "spans gold.csv {}", "compare {} a.run b.run", "compare qrels.txt a.run {}", "plot qrels.txt {} b.run -o x.svg",
+    "gate qrels.txt {} --baseline b.run", "gate qrels.txt a.run --baseline {}", "plan -n 5 --from {}", "leaderboard {}",
+    "leaderboard qrels.txt a.run {}", "explain qrels.txt {} q1", "agreement a.run {}", "fuse a.run {}",
+    "tune-fusion {} a.run b.run", "compare qrels.txt a.run b.run --segments {}",
+    "compare qrels.txt a.run b.run --html x.html --queries {}", "gate qrels.txt a.run --baseline b.run --clusters {}",
+    "gate qrels.txt a.run --baseline b.run --strata {}", "gate qrels.txt a.run --baseline b.run --weights {}",
+    "evaluate qrels.txt a.run --parents {}", "fuse a.run b.run --method mapfuse --train {} a.run b.run",
+    "tune-fusion qrels.txt a.run b.run --clusters {}",
+    "evaluate qrels.txt u.npy,i.npy --document-ids documents --query-ids {}",
+    "evaluate qrels.txt u.npy,i.npy --query-ids queries --document-ids {}",
+    "evaluate qrels.txt u.npy,i.npy --query-ids queries --document-ids documents --exclude {}",
+    "evaluate qrels.txt u.npy,i.npy --query-ids queries --document-ids documents --candidates {}",
+    "evaluate qrels.txt {}.npy,i.npy", "evaluate qrels.txt {}.safetensors", "--import ./{} metrics",
+]  # fmt: skip
+
+
+def test_every_file_of_a_command_may_be_hostile():
+    """The lines above name each option that reads a file, and each command that has files."""
+    flags = {option.flags for option in OPTIONS.values() if option.metavar and "FILE" in option.metavar}
+    written = {"-o --output", "--html", "--plot", "--run", "--save-baseline"}
+    named = {word for line in LINES for word in line.split()}
+    assert flags - written - named == set()
+    assert {command for command, facts in COMMANDS.items() if facts.inputs or command == "plan"} - named == set()
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_files_of_any_content(inputs, run, line):
+    """Each ends with success, a verdict, or in one line, which does not call the file a fault of ours."""
+    for name, content in {**HOSTILE, "a folder": None, "nothing": None}.items():
+        for suffix in ("", ".npy", ".safetensors"):
+            path = Path(f"file{suffix}")
+            path.unlink(missing_ok=True)
+            if content is not None:
+                path.write_bytes(content)
+        given = line.format("." if name == "a folder" else "file").split()
+        with bounded():
+            code, _, err = run(*given)
+        assert code in {0, 2, 3, 4}, (name, code, err)
+        assert is_clean(code, err), (name, err)
+
+
+def test_tables_are_read_as_everywhere(inputs, run):
+    """Published means of a packed file, of a pipe, with another delimiter, below comments, as Parquet, as JSON."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = [(f"s{s}", f"d{d}", (s + 2) / (d + 5)) for s in range(3) for d in range(6)]
+    text = "system,dataset,value\n" + "".join(f"{s},{d},{v}\n" for s, d, v in rows)
+    Path("plain.csv").write_text(text)
+    Path("packed.csv.gz").write_bytes(gzip.compress(text.encode()))
+    Path("tabs.tsv").write_text("# of 2024, by us\n" + text.replace(",", "\t"))
+    names = ("system", "dataset", "value")
+    pq.write_table(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), "table.parquet")
+    nested = {s: {d: v for own, d, v in rows if own == s} for s, _, _ in rows}
+    Path("nested.json").write_text(json.dumps(nested))
+    _, expected, _ = run("leaderboard", "plain.csv")
+    assert expected.startswith("system")
+    for name in ("packed.csv.gz", "tabs.tsv", "table.parquet", "nested.json"):
+        assert run("leaderboard", name) == (0, expected, ""), name
+    for wrong, message in {
+        "system,dataset\na,x\n": "must have the columns system, dataset, value, but has 'system', 'dataset'. Correct",
+        "system,dataset,value\na,x,0.5\na,y,high\n": "row 1: must have a number as value, not 'high'. Leave out",
+        "system,dataset,value\na,x,0.5\na,x,0.6\n": "row 1: system 'a' must have one value of 'x', but has two. Remove",
+    }.items():
+        Path("wrong.csv").write_text(wrong)
+        code, _, err = run("leaderboard", "wrong.csv")
+        assert (code, message in err) == (2, True), err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes: run on POSIX")
+def test_files_that_come_once(inputs, run):
+    """A baseline, means and ids of a pipe are read, whole, packed or not."""
+    run("evaluate", "qrels.txt", "b.run", "-m", "rr", "--save-baseline", "base.json")
+    content = Path("base.json").read_bytes()
+    for packed in (content, gzip.compress(content), Path("b.run").read_bytes()):
+        expected = run("gate", "qrels.txt", "a.run", "--baseline", "base.json", "-m", "rr")
+        os.mkfifo("pipe")
+        writer = threading.Thread(target=Path("pipe").write_bytes, args=(packed,))
+        writer.start()
+        with bounded():
+            assert run("gate", "qrels.txt", "a.run", "--baseline", "pipe", "-m", "rr") == expected
+        writer.join()
+        os.unlink("pipe")
+    line = [sys.executable, "-m", "fastndcg", "plan", "-n", "50", "--from", "-"]
+    done = subprocess.run(line, input=content, capture_output=True, check=False, timeout=BOUND)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_ids_that_are_numbers(inputs, run):
+    """Judgments and runs of Parquet have whole numbers as ids. Side files and QUERY name them by their digits."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    queries = [q for q in range(30) for _ in range(2)]
+    table = {"query": queries, "document": [0, 1] * 30}
+    pq.write_table(pa.table(table | {"label": [1, 0] * 30}), "q.parquet")
+    for name, scores in (("x.parquet", [2.0, 1.0] * 30), ("y.parquet", [1.0, 2.0, 2.0, 1.0] * 15)):
+        pq.write_table(pa.table(table | {"score": scores}), name)
+    Path("side").write_text("".join(f"{q} {1 + q // 3}\n" for q in range(30)))
+    Path("texts").write_text("".join(f"{q}\tquery {q}\n" for q in range(30)))
+    both = "q.parquet x.parquet y.parquet"
+    for line in (
+        "explain q.parquet x.parquet 1 -m rr", "fuse x.parquet y.parquet --explain 1",
+        f"compare {both} --segments side", f"tune-fusion {both} --clusters side",
+        f"compare {both} --html x.html --queries texts",
+        *(f"gate q.parquet x.parquet --baseline x.parquet --{name} side" for name in ("clusters", "strata", "weights")),
+    ):  # fmt: skip
+        code, _, err = run(*line.split())
+        assert (code, "error" in err) == (0, False), (line, err)
+    assert "query 7" in Path("x.html").read_text(encoding="utf-8")
+    code, _, err = run("explain", "q.parquet", "x.parquet", "31", "-m", "rr")
+    assert (code, "none is called 31" in err) == (2, True), err

@@ -13,6 +13,7 @@ from terminals import run_on_terminal
 
 import fastndcg as fn
 from fastndcg.cli import files as input_files
+from fastndcg.inputs.ids import IdColumn
 
 pytest.importorskip("scipy")
 
@@ -98,7 +99,7 @@ class TestCompare:
         _, out, _ = run("compare", *runs, "-m", "map", "--segments", "segments.txt", "--format", "json")
         assert {row["segment"] for row in json.loads(out)["segments"]} == {"short ones", "long"}
         (files / "s.txt").write_text("q1  a b \nq1 a b\n")
-        assert input_files.read_pairs("s.txt", "segment") == {"q1": "a b"}
+        assert input_files.read_pairs("s.txt", "segment", IdColumn.of(["q1"], "ids")) == {"q1": "a b"}
 
     def test_report(self, runs, run, files):
         pytest.importorskip("jinja2")

@@ -266,6 +266,11 @@ def write_spans(folder, rows, names):
         "records.jsonl": "".join(f"{json.dumps(record)}\n" for record in records),
         "rows.csv": "\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)]),
         "rows.tsv": "\n".join(["\t".join(names), *("\t".join(map(str, row)) for row in rows)]),
+        "commas.tsv": "\n".join(["\t".join([*names, "a, b"]), *("\t".join([*map(str, row), "x, y"]) for row in rows)]),
+    }
+    texts |= {
+        "blanks.csv": texts["rows.csv"].replace(",", " , "),
+        "below comments.csv": f"# of 3, drawn; by us\n\n{texts['rows.csv']}",
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

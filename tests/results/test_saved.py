@@ -1,6 +1,10 @@
 """Results as files: every value comes back, and nothing damaged or foreign is read."""
 
+import copy
+import functools
 import json
+import math
+import operator
 
 import numpy as np
 import pytest
@@ -12,7 +16,7 @@ from strategies import examples
 import fastndcg as fn
 from fastndcg.inputs.digests import compute_digest
 from fastndcg.results.results import Results
-from fastndcg.results.saved import is_saved_result
+from fastndcg.results.saved import add_checksum, is_saved_result
 
 FLOATS = st.floats(-1e100, 1e100) | st.just(np.nan)
 QRELS = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}}
@@ -75,9 +79,36 @@ def test_every_damage_is_refused(tmp_path):
             fn.load_result(path)
 
 
-def test_later_formats_and_fields(tmp_path):
-    from fastndcg.results.saved import add_checksum
+def list_places(value, place=()):
+    yield place
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, own in inner:
+        yield from list_places(own, (*place, key))
 
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # means of infinite values
+def test_fields_of_another_kind_are_refused(tmp_path):
+    """Each place of the file has a value of each kind, below a right checksum: it is refused, or can be used."""
+    path = saved(tmp_path)
+    fields = json.loads(path.read_text())
+    del fields["checksum"]
+    n_refused = 0
+    for *above, last in filter(None, list_places(fields)):
+        for value in (None, True, -1, 1.5, 10**400, math.inf, "x", [], [[]], {}, {"a": []}):
+            other = copy.deepcopy(fields)
+            functools.reduce(operator.getitem, above, other)[last] = value
+            path.write_text(json.dumps(add_checksum(other)))
+            try:
+                result = fn.load_result(path)
+            except fn.InvalidInputError:
+                n_refused += 1
+            else:
+                assert len(result.to_dict()) == len({*result.query_ids.tolist()})
+                assert all((str(result), result.to_json(), result.mean()))
+    assert n_refused > 300
+
+
+def test_later_formats_and_fields(tmp_path):
     path = saved(tmp_path)
     fields = json.loads(path.read_text())
     del fields["checksum"]
