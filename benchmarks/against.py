@@ -1,12 +1,14 @@
 """
-Comparison of the working tree with another commit: both run every benchmark in alternation, in one run.
+Comparison of the working tree with another commit, and with the anchor: all run every benchmark in alternation.
 
-Both packages are built and installed into separate folders, beside the same dependencies. Three processes run the
-benchmarks of the working tree: two with the commit's package, one with the tree's. In each round every process times
-the call once. Each row shows the commit against itself, which is how far two processes of one version differ, and the
-tree against the mean of both. A row is slow if its interval is above 1.10, or above 1.10 times the factor by which the
-two processes of the commit differ with certainty. Slow rows are measured again in new processes, and fail if they are
-slow again. A benchmark that the tree cannot run, or whose proof fails there, fails at once.
+Small steps add up unseen where each is compared with the one before, so that the file `anchor` names a commit that
+stays for long. All packages are built and installed into separate folders, beside the same dependencies. Four processes
+run the benchmarks of the working tree: two with the commit's package, one with the tree's, one with the anchor's. In
+each round every process times the call once. Each row shows the commit against itself, which is how far two processes
+of one version differ, and the tree against the mean of both, and against the anchor. A row is slow if one of these
+intervals is above 1.10, or above 1.10 times the factor by which the two processes of the commit differ with certainty.
+Slow rows are measured again in new processes, and fail if they are slow again. A benchmark that the tree cannot run, or
+whose proof fails there, fails at once.
 """
 
 from __future__ import annotations
@@ -31,20 +33,22 @@ MIN_ROUNDS = 6  # an interval of fewer has less than 95 %
 SECONDS = 4.0  # of the rounds of a row whose interval stays wide
 UNDECIDED_SECONDS = 20.0  # of a row whose interval holds the limit
 WIDTH = 1.04  # of an interval that is narrow enough: its upper bound over its lower one
-SIDES = ("base", "again", "tree")
+ANCHOR = ROOT / "benchmarks" / "anchor"
 
 
 class Row(NamedTuple):
-    """The ratios of one benchmark: the commit against itself, and the tree against the commit."""
+    """The ratios of one benchmark: the commit against itself, and the tree against the commit and the anchor."""
 
     name: str
     itself: Ratio
     tree: Ratio
+    drift: Ratio | None
 
     @property
     def is_slow(self) -> bool:
-        """Return True if the tree's interval is over the limit times how far the commit surely is from itself."""
-        return self.tree.low > LIMIT * max(1.0, self.itself.low, 1 / self.itself.high)
+        """Return True if an interval of the tree is over the limit times how far the commit surely is from itself."""
+        limit = LIMIT * max(1.0, self.itself.low, 1 / self.itself.high)
+        return self.tree.low > limit or (self.drift is not None and self.drift.low > limit)
 
 
 def compare_with(commit: str, expression: str, n_rows: int, scale: float) -> int:
@@ -55,7 +59,7 @@ def compare_with(commit: str, expression: str, n_rows: int, scale: float) -> int
         with open_workers(packages, expression, scale, folder) as workers:
             names = select_rows(workers["tree"].names, n_rows)
             print(f"{len(names)} rows against {shorten_commit(commit)}: ratios [95 % interval], above 1 is slower")
-            print(f"{'benchmark':72} {'commit / itself':22} tree / commit", flush=True)
+            print(f"{'benchmark':72} {'commit / itself':22} {'tree / commit':22} tree / anchor", flush=True)
             rows, failed = measure_rows(workers, names)
         if rows:
             mean = math.exp(sum(math.log(row.tree.median) for row in rows) / len(rows))
@@ -92,22 +96,31 @@ def shorten_commit(commit: str) -> str:
 
 
 def install_packages(commit: str, folder: Path) -> dict[str, Path]:
-    """Build and install the package of a commit and that of the working tree, without their dependencies."""
-    source = folder / "source"
-    added = subprocess.run(
-        ["git", "worktree", "add", "--quiet", "--detach", str(source), commit],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if added.returncode:
-        raise SystemExit(f"`--against` takes a commit, but git says: {added.stderr.strip()}")
-    try:
-        packages = {"base": folder / "base", "tree": folder / "tree"}
-        for side, path in (("base", source), ("tree", ROOT)):
-            command = ["install", "--quiet", "--no-deps", "--no-compile", "--target", str(packages[side]), str(path)]
-            subprocess.run([sys.executable, "-m", "pip", *command], check=True, stdout=sys.stderr)
-    finally:
-        subprocess.run(["git", "worktree", "remove", "--force", str(source)], cwd=ROOT, check=True)
-    return {**packages, "again": packages["base"]}
+    """Install the packages of a commit, of the anchor and of the working tree, without their dependencies."""
+    packages = {}
+    for side, name in (("base", commit), ("anchor", ANCHOR.read_text(encoding="utf-8").split()[0])):
+        source = folder / f"source of {side}"
+        added = subprocess.run(
+            ["git", "worktree", "add", "--quiet", "--detach", str(source), name],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if added.returncode and side == "anchor":  # a clone without the whole history
+            print(f"no comparison with the anchor: {added.stderr.strip()}")
+            continue
+        if added.returncode:
+            raise SystemExit(f"`--against` takes a commit, but git says: {added.stderr.strip()}")
+        try:
+            packages[side] = install(source, folder / side)
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", str(source)], cwd=ROOT, check=True)
+    return {"again": packages["base"], "tree": install(ROOT, folder / "tree"), **packages}
+
+
+def install(source: Path, folder: Path) -> Path:
+    """Build the package of a checkout, install it into a folder, and return that."""
+    command = ["install", "--quiet", "--no-deps", "--no-compile", "--target", str(folder), str(source)]
+    subprocess.run([sys.executable, "-m", "pip", *command], check=True, stdout=sys.stderr)
+    return folder
 
 
 @contextlib.contextmanager
@@ -116,7 +129,7 @@ def open_workers(
 ) -> Iterator[dict[str, Worker]]:  # fmt: skip
     """Yield a process for each side, and end them."""
     with contextlib.ExitStack() as stack:
-        workers = {side: Worker(packages[side], expression, scale, folder / f"{side}.log") for side in SIDES}
+        workers = {side: Worker(packages[side], expression, scale, folder / f"{side}.log") for side in packages}
         for worker in workers.values():
             stack.callback(worker.close)
         for worker in workers.values():
@@ -136,7 +149,7 @@ def measure_rows(workers: dict[str, Worker], names: list[str]) -> tuple[list[Row
             continue
         rows.append(row)
         mark = " slow" if row.is_slow else ""
-        print(f"{label:72} {row.itself!s:22} {row.tree!s:22}{mark}", flush=True)
+        print(f"{label:72} {row.itself!s:22} {row.tree!s:22} {row.drift or '-'!s:22}{mark}", flush=True)
     return rows, failed
 
 
@@ -144,11 +157,15 @@ def measure_row(workers: dict[str, Worker], name: str) -> Row | str:
     """
     Return the ratios of one benchmark, or why it is not compared.
 
-    A benchmark is left out if only the commit cannot run it, such as a new one, or if all sides skip it.
+    A benchmark is left out if only the commit cannot run it, such as a new one, or if all sides skip it. One that the
+    anchor cannot run has no ratio to it.
     """
     for worker in workers.values():
         worker.send(run=name)
     answers = {side: worker.receive() for side, worker in workers.items()}
+    if "problem" in answers.get("anchor", {}):
+        del answers["anchor"]
+        workers = {side: workers[side] for side in answers}
     problems = {side: answer for side, answer in answers.items() if "problem" in answer}
     if problems:
         for side, worker in workers.items():
@@ -160,21 +177,25 @@ def measure_row(workers: dict[str, Worker], name: str) -> Row | str:
     n_calls = count_calls(max(answer["ready"] for answer in answers.values()))
     itself: list[float] = []
     tree: list[float] = []
+    drift: list[float] = []
+    sides = list(workers)
     start = time.perf_counter()
     while True:
-        seconds = {}
-        for side in SIDES[len(tree) % 3 :] + SIDES[: len(tree) % 3]:
-            seconds[side] = workers[side].ask(time=n_calls)["seconds"]
+        seconds = {side: workers[side].ask(time=n_calls)["seconds"] for side in sides}
+        sides.append(sides.pop(0))
         itself.append(seconds["again"] / seconds["base"])
         tree.append(seconds["tree"] / math.sqrt(seconds["base"] * seconds["again"]))
+        if "anchor" in seconds:
+            drift.append(seconds["tree"] / seconds["anchor"])
         if len(tree) >= MIN_ROUNDS:
-            ratio = estimate_ratio(tree)
-            limit = UNDECIDED_SECONDS if ratio.low < LIMIT < ratio.high else SECONDS
-            if ratio.high < WIDTH * ratio.low or time.perf_counter() - start > limit:
+            ratios = [estimate_ratio(measured) for measured in (tree, drift) if measured]
+            is_open = any(ratio.low < LIMIT < ratio.high for ratio in ratios)
+            is_narrow = all(ratio.high < WIDTH * ratio.low for ratio in ratios)
+            if is_narrow or time.perf_counter() - start > (UNDECIDED_SECONDS if is_open else SECONDS):
                 break
     for worker in workers.values():
         worker.end()
-    return Row(name, estimate_ratio(itself), estimate_ratio(tree))
+    return Row(name, estimate_ratio(itself), estimate_ratio(tree), estimate_ratio(drift) if drift else None)
 
 
 class Worker:

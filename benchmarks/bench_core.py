@@ -47,6 +47,19 @@ def test_one_query(race, how, documents):
          peers={"one expression of NumPy": expression})  # fmt: skip
 
 
+@pytest.mark.parametrize("also", ["f@10,recall@100", "rbp,err@10"])
+@pytest.mark.parametrize("queries", [1, 300])
+def test_evaluator(race, queries, also):
+    """Time twelve metrics of an Evaluator: two of them sums over few ranks, or metrics that read all hits."""
+    rng = np.random.default_rng(12)
+    labels = np.where(rng.random((queries, 100)) < 0.05, rng.integers(1, 4, (queries, 100)), 0).astype("f8")
+    scores = rng.random((queries, 100))
+    metrics = f"ndcg@5,ndcg@10,ndcg@100,ndcg,map,map@10,mrr,p@10,success@10,rprec,{also}"
+    evaluator = fn.Evaluator(labels, metrics)
+    expected = fn.reference.evaluate(labels[:20], scores[:20], metrics).values
+    race(lambda: evaluator.evaluate(scores).values, equals(expected, 1e-12, read=lambda values: values[:20]))
+
+
 @pytest.mark.parametrize(("queries", "documents"), [(3, 1_000_000), (50, 100_000), (20_000, 10)])
 def test_query_lengths(race, queries, documents):
     """Time few long queries and many short ones, with graded labels and scores of which many tie."""

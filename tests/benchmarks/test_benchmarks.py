@@ -76,7 +76,7 @@ def test_intervals_cover_the_median():
 
 
 @pytest.mark.parametrize(
-    ("itself", "tree", "is_slow"),
+    ("itself", "ratio", "is_slow"),
     [
         (Ratio(1, 0.99, 1.01), Ratio(1.2, 1.15, 1.25), True),
         (Ratio(1, 0.99, 1.01), Ratio(1.2, 1.05, 1.35), False),
@@ -85,9 +85,12 @@ def test_intervals_cover_the_median():
         (Ratio(0.9, 0.85, 0.95), Ratio(1.2, 1.15, 1.25), False),
     ],
 )
-def test_slow_row(itself, tree, is_slow):
-    """A row is slow above 1.10 beyond its interval, times how far the commit is from itself beyond its own."""
-    assert Row("row", itself, tree).is_slow == is_slow
+def test_slow_row(itself, ratio, is_slow):
+    """A row is slow above 1.10 beyond its interval, times how far the commit is from itself. The anchor counts, too."""
+    same = Ratio(1, 1, 1)
+    assert Row("row", itself, ratio, None).is_slow == is_slow
+    assert Row("row", itself, ratio, same).is_slow == is_slow
+    assert Row("row", itself, same, ratio).is_slow == is_slow
 
 
 def make_worker(seconds, problem=None, is_skipped=False):
@@ -104,6 +107,19 @@ def test_planted_slowdown_is_found():
     assert row.is_slow
     assert [worker.end.call_count for worker in sides.values()] == [1, 1, 1]
     assert not against.measure_row({**sides, "tree": make_worker(0.5)}, "row").is_slow
+
+
+def test_drift_is_found():
+    """A tree as fast as the last commit is slow if the anchor was faster. A row that the anchor lacks is no failure."""
+    sides = {"base": make_worker(0.6), "again": make_worker(0.6), "tree": make_worker(0.6), "anchor": make_worker(0.5)}
+    row = against.measure_row(sides, "row")
+    assert row.drift == pytest.approx((1.2, 1.2, 1.2))
+    assert row.is_slow
+    sides["anchor"] = make_worker(0.5, "no metric is called 'x'")
+    row = against.measure_row(sides, "row")
+    assert row.drift is None
+    assert not row.is_slow
+    assert sides["anchor"].end.call_count == 0
 
 
 def test_row_that_one_side_cannot_run():
