@@ -27,7 +27,7 @@ from fastndcg.inputs.dispatch import (
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.interactions import Interactions
 from fastndcg.inputs.join import Joined
-from fastndcg.inputs.messages import Options, answer_keywords, find_highest_label, note_alternatives, note_confused
+from fastndcg.inputs.messages import Options, answer_keywords, note_alternatives, note_confused
 from fastndcg.inputs.models import (
     MatchedModel,
     Model,
@@ -482,7 +482,7 @@ def evaluate_prepared(
     if joined.has_unjudged:
         judged = plan_judged(joined.rankings, request.metrics, convention, joined.unjudged_queries, options.threads)
     counts = joined.n_missing_in_run, joined.n_missing_in_qrels
-    notes = list_notes(truth, joined, request.metrics, convention)
+    notes = list_notes(truth, joined, request.metrics, convention, output.highest_label)
     results = make_results(output, request, joined.rankings.query_ids, counts, notes, judged)
     if denominators and out is not None:
         out[:] = results.values.T
@@ -491,13 +491,13 @@ def evaluate_prepared(
 
 
 def list_notes(
-    truth: TruthInput, joined: Joined, metrics: tuple[Metric, ...], convention: Convention
+    truth: TruthInput, joined: Joined, metrics: tuple[Metric, ...], convention: Convention, highest_label: float
 ) -> tuple[str, ...]:
     """Return remarks on how inputs were read and joined, and on labels that fit scores or metrics badly."""
     has_alternatives = isinstance(truth, Qrels) and truth.has_alternatives
     return (
         *note_confused(joined.rankings), *joined.notes, *(note_alternatives(metrics) if has_alternatives else ()),
-        *note_low_labels(find_highest_label(joined.rankings), metrics, convention),
+        *note_low_labels(highest_label, metrics, convention),
     )  # fmt: skip
 
 

@@ -141,7 +141,8 @@ def _evaluate(truth: Any, predictions: Any, request: Request, options: Options, 
         whole = make_whole(joined)
         output = run_pairs(whole.rankings, task, options.threads)
         query_ids, counts = whole.rankings.query_ids, (whole.n_missing_in_run, whole.n_missing_in_qrels)
-        notes = list_notes(prepared, whole, request.metrics, own_convention)
+        highest_label = find_highest_label(whole.rankings)
+        notes = list_notes(prepared, whole, request.metrics, own_convention, highest_label)
         judged = {}
         if whole.has_unjudged:
             judged = plan_judged(

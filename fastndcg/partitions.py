@@ -17,7 +17,6 @@ from fastndcg.engine.plan import find_rel
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import Scratch
 from fastndcg.inputs.interactions import RankingPartitions
-from fastndcg.inputs.messages import find_highest_label
 from fastndcg.inputs.streams import Batch, NotSorted, Stream, StreamedTables
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
@@ -64,8 +63,9 @@ def _evaluate_part(
     evaluate: Evaluate, out_highest: list[float], rankings: Rankings, **options: Any
 ) -> EvaluationOutput:
     """Evaluate one part, and note its highest label."""
-    out_highest.append(find_highest_label(rankings))
-    return evaluate(rankings, **options)
+    output = evaluate(rankings, **options)
+    out_highest.append(output.highest_label)
+    return output
 
 
 def _run_parts(
@@ -117,7 +117,7 @@ def _run_recommendations(
         tied_counts.append(evaluate(rankings, scratch=scratch, out=values[:, slice(*span)]).n_tied)
 
     run_each(partitions, evaluate_part, threads)
-    return EvaluationOutput(values.T, sum(tied_counts), partitions.query_ids)
+    return EvaluationOutput(values.T, sum(tied_counts), query_ids=partitions.query_ids)
 
 
 def _run_stream(stream: Stream, evaluate: Evaluate, n_columns: int, threads: int) -> EvaluationOutput:
@@ -140,9 +140,9 @@ def _run_stream(stream: Stream, evaluate: Evaluate, n_columns: int, threads: int
         run_all(items, make_worker, min(stream.most_threads, threads))
     evaluate_all(stream.last(), split, Scratch())
     if not whole and not split:
-        return EvaluationOutput(np.empty((0, n_columns)), 0, np.empty(0, object))
+        return EvaluationOutput(np.empty((0, n_columns)), query_ids=np.empty(0, object))
     ids, values = _sort_by_row(whole, split)
-    return EvaluationOutput(values, sum(tied_counts), ids)
+    return EvaluationOutput(values, sum(tied_counts), query_ids=ids)
 
 
 def _sort_by_row(whole: list[EvaluatedBatch], split: list[EvaluatedBatch]) -> tuple[Array, Array]:

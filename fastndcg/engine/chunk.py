@@ -424,8 +424,8 @@ class ChunkLabels:
         The documents that may become hits, because their label is not 0.
     pool_candidates : CandidateArrays
         The judged documents with a label other than 0, retrieved or not.
-    lowest_label : float
-        The lowest label of the pool's candidates.
+    lowest_label, highest_label : float
+        The lowest and the highest label of the pool's candidates.
     are_all_ones : bool
         True if all of them have label 1.
     depth : int
@@ -446,8 +446,8 @@ class ChunkLabels:
 
     __slots__ = (
         "_longest", "_scratch", "_sizes", "are_all_ones", "candidates", "convention", "depth", "discounts",
-        "document_offsets", "first", "highest_ndcg", "lowest_label", "memo", "n_queries", "pool_candidates", "stop",
-        "take", "truncates_labels", "truth",
+        "document_offsets", "first", "highest_label", "highest_ndcg", "lowest_label", "memo", "n_queries",
+        "pool_candidates", "stop", "take", "truncates_labels", "truth",
     )  # fmt: skip
 
     def __init__(self, context: EvaluationContext, scratch: Scratch | None, first: int, stop: int) -> None:
@@ -478,6 +478,7 @@ class ChunkLabels:
             self.pool_candidates, lowest, highest = self._collect(context, "pool", *pool)
         self.highest_ndcg = math.inf if context.rankings.has_repeats or convention.negative_labels == "keep" else 1.0
         self.lowest_label = lowest
+        self.highest_label = highest
         self.are_all_ones = lowest == highest == 1.0
         self.truncates_labels = convention.label_fractions == "cut off" and (
             ranker.labels.dtype.kind == "f" or (pool is not None and pool[0].dtype.kind == "f")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -48,6 +49,8 @@ class EvaluationOutput:
         One column a metric, then one for each denominator that was requested.
     n_tied : int
         The number of queries in which the order of equal scores matters.
+    highest_label : float
+        The highest label of all judged documents, infinity if unknown.
     query_ids : array, optional
         One id a query, where the engine reads them together with the rankings.
     notes : tuple of str
@@ -58,6 +61,7 @@ class EvaluationOutput:
 
     values: Array
     n_tied: int = 0
+    highest_label: float = math.inf
     query_ids: Array | None = None
     notes: tuple[str, ...] = ()
     overall: Mapping[Metric, float] | None = None
@@ -173,11 +177,14 @@ def run(
     try:
         context = EvaluationContext(rankings, plan, discounts, strategy, values, own_scratch)
         if len(chunks) == 1:
-            n_tied = evaluate_chunk(plan, context, chunks[0], own_scratch, cache)
-        elif scratch is not None:
-            n_tied = sum(evaluate_chunk(plan, context, span, own_scratch, cache) for span in chunks)
+            n_tied, highest_label = evaluate_chunk(plan, context, chunks[0], own_scratch, cache)
         else:
-            n_tied = evaluate_on_threads(prepared, context, n_threads, cache)
+            if scratch is not None:
+                found = [evaluate_chunk(plan, context, span, own_scratch, cache) for span in chunks]
+            else:
+                found = evaluate_on_threads(prepared, context, n_threads, cache)
+            n_tied = sum(n for n, _ in found)
+            highest_label = max((label for _, label in found), default=math.inf)
         if undefined is not None:
             values[: len(metrics), undefined] = np.nan
         if plan.has_undefined_policy:
@@ -189,7 +196,9 @@ def run(
             cache.idle.append(own_scratch)
         elif scratch is None and is_small:
             _spare_buffers.append(own_scratch)
-    return EvaluationOutput(values.T, n_tied)
+    if rankings.patterns is not None:  # labels are their numbers
+        highest_label = rankings.patterns.labels.max(initial=0.0)
+    return EvaluationOutput(values.T, n_tied, highest_label)
 
 
 def evaluate_few(rankings: Rankings, plan: Plan) -> Array | None:
@@ -234,7 +243,7 @@ def run_both_kinds(
     """
     every = (*metrics[0], *metrics[1])
     values = np.empty((len(every), rankings.n_queries)) if out is None else out
-    n_tied = 0
+    n_tied, highest_label = 0, 0.0
     if cache is not None and cache.plain is None:
         cache.plain = EvaluatorCache()
     by_subtopic = [place for place in range(len(every)) if place not in plain]
@@ -246,7 +255,8 @@ def run_both_kinds(
             output = run(view, some[:n], convention, denominators=some[n:], cache=own, **options)
             values[places] = output.values.T
             n_tied = max(n_tied, output.n_tied)
-    return EvaluationOutput(values.T, n_tied)
+            highest_label = max(highest_label, output.highest_label)
+    return EvaluationOutput(values.T, n_tied, highest_label)
 
 
 def borrow_scratch(is_small: bool, cache: EvaluatorCache | None) -> Scratch:
@@ -335,11 +345,11 @@ def make_chunks(rankings: Rankings, chunk_documents: int, threads: int) -> list[
 
 def evaluate_on_threads(
     prepared: Prepared, context: EvaluationContext, threads: int, cache: EvaluatorCache | None
-) -> int:
-    """Evaluate all chunks on threads, and return the number of queries in which ties matter."""
+) -> list[tuple[int, float]]:
+    """Evaluate all chunks on threads, and return what `evaluate_chunk` returns of each."""
     plan, chunks, _ = prepared
     files = list_mapped_files(context.rankings)
-    tied_counts: list[int] = []
+    found: list[tuple[int, float]] = []
     borrowed: list[Scratch] = []
 
     def make_worker() -> Callable[[Span], None]:
@@ -349,7 +359,7 @@ def evaluate_on_threads(
         def work(span: Span) -> None:
             for file in files:
                 file.check()
-            tied_counts.append(evaluate_chunk(plan, context, span, scratch, cache))
+            found.append(evaluate_chunk(plan, context, span, scratch, cache))
 
         return work
 
@@ -363,7 +373,7 @@ def evaluate_on_threads(
             borrowed += [Scratch() for _ in range(n_late)]
             Scratch.equalize(borrowed)
             cache.idle.extend(borrowed)
-    return sum(tied_counts)
+    return found
 
 
 def list_mapped_files(rankings: Rankings) -> list[MappedFile]:
@@ -375,8 +385,8 @@ def list_mapped_files(rankings: Rankings) -> list[MappedFile]:
 
 def evaluate_chunk(
     plan: Plan, context: EvaluationContext, span: Span, scratch: Scratch, cache: EvaluatorCache | None
-) -> int:
-    """Evaluate all metrics on a span of queries, and return the number of queries in which ties matter."""
+) -> tuple[int, float]:
+    """Evaluate metrics on a span of queries. Return how many have ties that matter, and the highest label."""
     first, stop = span
     scratch.restart()
     if cache is None:
@@ -391,7 +401,7 @@ def evaluate_chunk(
     if stop - first < context.rankings.n_queries:
         values = values[:, first:stop]
     compute_values(plan, chunk, values)
-    return chunk.n_tied
+    return chunk.n_tied, labels.highest_label
 
 
 def compute_values(plan: Plan, chunk: Chunk, values: Array) -> None:

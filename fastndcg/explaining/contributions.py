@@ -207,7 +207,8 @@ def make_case(
         _refuse_skipped(prepared, predictions, options, query, convention)
     system = _apply_convention(prepared, joined, convention)
     missing = describe_missing(joined.n_missing_in_run, joined.n_missing_in_qrels, convention)
-    notes = (*missing, *list_notes(prepared, joined, (metric,), system.applied))
+    highest_label = find_highest_label(joined.rankings)
+    notes = (*missing, *list_notes(prepared, joined, (metric,), system.applied, highest_label))
     return select_case(system, metric, _find_query(ids, query))._replace(notes=notes)
 
 
