@@ -73,7 +73,7 @@ def build(
     with tempfile.TemporaryDirectory(dir=output) as folder:
         for level in levels:
             files = [objects / _object_name(signature, level, dependencies) for signature in signatures]
-            missing = [(s, file) for s, file in zip(signatures, files, strict=True) if not file.exists()]
+            missing = [(s, file) for s, file in zip(signatures, files, strict=True) if not file.is_file()]
             if missing:
                 say(f"compiling {len(missing)} of {len(signatures)} kernels for {LEVEL_NAMES[level]}")
                 costs += _compile_all(missing, level, jobs or os.cpu_count() or 1)
@@ -95,7 +95,8 @@ def build(
             "kernels": _list_kernels(signatures),
         }
         temporary = Path(folder, TABLE)
-        temporary.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n")
+        text = json.dumps(table, indent=1, sort_keys=True) + "\n"
+        temporary.write_bytes(machine_code.sign(text[1:].encode()))
         os.replace(temporary, output / TABLE)
     _remove_others(output, table)
     _remove_unused(objects)

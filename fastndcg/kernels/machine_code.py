@@ -4,7 +4,8 @@ Find the machine code of kernels that was built before: see build.py.
 It comes from one of two folders. The package's own folder is filled in a built wheel. The other folder belongs to this
 package in the user's cache. Each has libraries for one or more levels of processors, the trampoline that calls their
 functions, and a table. The table has the signatures of each kernel, the digests of the sources that each file of
-kernels was built from, and the SHA-256 of each library. Machine code of a source that was edited is not used.
+kernels was built from, the SHA-256 of each library, and first its own. Machine code of a source that was edited is not
+used.
 
 Nothing here raises: without machine code, Numba compiles.
 """
@@ -92,6 +93,8 @@ class Library:
         content = self._read(TABLE)
         if content is None:
             return
+        if content != sign(content.partition(b",")[2]):
+            raise OSError(f"{TABLE} is damaged: its SHA-256 is not that of its content")
         table = json.loads(content)
         if table["format"] != FORMAT:
             self.problem = f"its table has format {table['format']}, not {FORMAT}"
@@ -121,6 +124,11 @@ class Library:
             raise OSError(f"{record['file']} is missing, or may have been written by another user")
         if hashlib.sha256(content).hexdigest() != record["sha256"]:
             raise OSError(f"{record['file']} is damaged: its SHA-256 is not that of {TABLE}")
+
+
+def sign(rest: bytes) -> bytes:
+    """Return the JSON of a table, behind its brace, with its SHA-256 as the first field."""
+    return b'{"sha256": "%b",%b' % (hashlib.sha256(rest).hexdigest().encode(), rest)
 
 
 def highest_level() -> int:

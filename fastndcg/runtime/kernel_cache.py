@@ -88,6 +88,7 @@ class StateFolder:
         if self.problem is not None:
             return None
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        flags |= getattr(os, "O_NONBLOCK", 0)  # a pipe opens at once, and is refused
         try:
             with open(os.open(self.path / name, flags), "rb") as file:
                 status = os.fstat(file.fileno())

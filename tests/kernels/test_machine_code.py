@@ -97,8 +97,9 @@ def carry(folder, *, is_blocked, **environment):
 
 def change_table(folder, change):
     table = json.loads((folder / "table.json").read_text())
+    del table["sha256"]
     change(table)
-    (folder / "table.json").write_text(json.dumps(table))
+    (folder / "table.json").write_bytes(machine_code.sign(json.dumps(table)[1:].encode()))
 
 
 @NEEDS_COMPILER
@@ -181,8 +182,10 @@ FAULTS = {
     "a library that is cut off": ("is damaged", lambda folder: next(folder.glob("kernels-*")).write_bytes(b"")),
     "a damaged trampoline": ("is damaged", lambda folder: damage(next(folder.glob("_trampoline-*")))),
     "no library": ("is missing", lambda folder: next(folder.glob("kernels-*")).unlink()),
-    "a table that is no JSON": ("JSONDecodeError", lambda folder: (folder / "table.json").write_text("{")),
-    "a table of another kind": ("KeyError", lambda folder: (folder / "table.json").write_text("{}")),
+    "a table that is cut off": ("table.json is damaged", lambda folder: (folder / "table.json").write_text("{")),
+    "a table without a digest": ("table.json is damaged", lambda folder: (folder / "table.json").write_text("{}")),
+    "a table with another name": ("table.json is damaged", lambda folder: edit(folder / "table.json")),
+    "a table of another kind": ("KeyError", lambda folder: change_table(folder, lambda table: table.pop("platform"))),
     "another format": ("has format 99", lambda folder: change_table(folder, lambda table: table.update(format=99))),
     "another platform": ("it was built for", lambda folder: change_table(folder, lambda t: t.update(platform="vax"))),
     "a processor level that is too high": ("this processor is below level 9",
@@ -194,6 +197,13 @@ FAULTS = {
 
 def all_rows(table):
     return [row for rows in table["kernels"].values() for row in rows]
+
+
+def edit(table):
+    """Change one letter of a file of kernels among the dependencies."""
+    before = table.read_bytes()
+    table.write_bytes(before.replace(b'"statistics": [', b'"statistict": [', 1))
+    assert table.read_bytes() != before
 
 
 def damage(file):

@@ -97,6 +97,15 @@ def test_sticky_folders_and_folders_above_the_home_folder_are_trusted_and_links_
     assert kernel_cache.StateFolder(STATE).read("link.nbc") is None
 
 
+@NEEDS_POSIX
+def test_what_is_no_file_is_not_read(folder):
+    """A pipe without a writer would never open, a folder cannot be read."""
+    os.mkfifo(folder / "pipe.nbc")
+    (folder / "folder.nbc").mkdir()
+    for name in ("pipe.nbc", "folder.nbc"):
+        assert kernel_cache.StateFolder(STATE).read(name) is None
+
+
 @NEEDS_ROOT
 @pytest.mark.parametrize("place", ["file", "folder", "above"])
 def test_kernel_cache_ignores_folders_of_other_users(folder, place):
