@@ -15,6 +15,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, MissingPackageE
 from fastndcg.runtime import escapes
 from fastndcg.runtime.escapes import MOST_NOTED, html, show_name
 from fastndcg.runtime.imports import optional_import
+from fastndcg.runtime.kernel_cache import DAY, remove_older
 
 FilePath = str | os.PathLike[str]
 
@@ -430,25 +431,30 @@ def write_whole(path: FilePath, pieces: Iterable[bytes]) -> None:
     """
     Write a temporary file and move it to its place when it is complete.
 
-    An error leaves the old file unchanged. If the path is a link, its target is replaced. Devices and pipes are
-    written directly.
+    An error leaves the old file unchanged, and names it. If the path is a link, its target is replaced. Devices and
+    pipes are written directly. Temporary files that were left a day ago, by processes that were killed, are removed.
     """
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with target.open("wb") as file:
-            file.writelines(pieces)
-        return
-    unfinished = target.with_name(f".fastndcg-{os.urandom(6).hex()}")
+    is_direct = target.exists() and not target.is_file()
+    unfinished = target if is_direct else target.with_name(f".fastndcg-{os.urandom(6).hex()}")
     try:
-        with unfinished.open("xb") as file:
+        with unfinished.open("wb" if is_direct else "xb") as file:
             file.writelines(pieces)
+        if is_direct:
+            return
         if target.exists():
             import shutil
 
             shutil.copymode(target, unfinished)
         os.replace(unfinished, target)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(unfinished)):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None  # a full disk names no file
     finally:
-        unfinished.unlink(missing_ok=True)
+        if not is_direct:
+            unfinished.unlink(missing_ok=True)
+            remove_older(target.parent.glob(f".fastndcg-{12 * '[0-9a-f]'}"), DAY)
 
 
 def check_file_path(path: Any) -> None:

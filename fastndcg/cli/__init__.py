@@ -35,7 +35,7 @@ SPELLINGS = {  # for arguments that the command line writes in another way
 }
 
 SUCCESS = 0
-INTERRUPTED = 130  # 128 + SIGINT, which shells report for a command that Ctrl-C ended
+INTERRUPTED = 130  # 128 + SIGINT, which shells report for a command that Ctrl-C ended; of SIGTERM, too
 
 EPILOG = f"""\
 examples:
@@ -47,7 +47,7 @@ examples:
 exit codes:
   {SUCCESS:<3}  success
   {WRONG_USE:<3}  wrong use, wrong input or a missing package; one line on standard error says what to change
-  {INTERRUPTED:<3}  interrupted by Ctrl-C
+  {INTERRUPTED:<3}  interrupted by Ctrl-C or SIGTERM
   1    a mean below --fail-under; `fastndcg gate` has codes for its verdicts
 
 FASTNDCG_DEBUG=1 prints the traceback of an error before its line.

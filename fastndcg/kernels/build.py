@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import functools
 import hashlib
 import json
@@ -29,7 +28,7 @@ import sysconfig
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -47,7 +46,7 @@ from fastndcg.kernels.signatures import (
     read_signatures,
 )
 from fastndcg.runtime import progress
-from fastndcg.runtime.kernel_cache import DAY, UNUSED_DAYS, StateFolder
+from fastndcg.runtime.kernel_cache import DAY, UNUSED_DAYS, StateFolder, remove_older
 
 Cost = tuple[float, Signature]  # seconds of processor time
 
@@ -162,15 +161,7 @@ def _objects_folder() -> Path:
 
 def _remove_unused(objects: Path) -> None:
     """Remove object files that no build used for 30 days."""
-    _remove_older(objects.iterdir(), UNUSED_DAYS * DAY)
-
-
-def _remove_older(files: Iterable[Path], seconds: float) -> None:
-    """Remove files that were not used for some time. Other builds may remove them, too."""
-    for file in files:
-        with contextlib.suppress(FileNotFoundError):
-            if file.stat().st_mtime < time.time() - seconds:
-                file.unlink()
+    remove_older(objects.iterdir(), UNUSED_DAYS * DAY)
 
 
 def _store(file: Path, output: Path, name: str, suffix: str) -> dict[str, str]:
@@ -186,7 +177,7 @@ def _remove_others(output: Path, table: dict[str, Any]) -> None:
     """Remove the libraries of earlier builds, but not those of builds that may be running."""
     current = {table["trampoline"]["file"], *(library["file"] for library in table["libraries"])}
     libraries = [file for file in output.glob("*.so") if re.match("kernels-|_trampoline-", file.name)]
-    _remove_older((file for file in libraries if file.name not in current), DAY)
+    remove_older((file for file in libraries if file.name not in current), DAY)
 
 
 def compile_in_cache() -> str | None:

@@ -19,7 +19,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 MAX_STATES = 10
@@ -204,6 +204,14 @@ def _prune(new: Path) -> None:
         for n, (last_use, folder) in enumerate(sorted(other_states, reverse=True), start=1):
             if n >= MAX_STATES or last_use < oldest:
                 _remove_folder(folder, ignore_errors=True)
+
+
+def remove_older(files: Iterable[Path], seconds: float) -> None:
+    """Remove files that were not used for some time, as far as possible. Other processes may remove them, too."""
+    for file in files:
+        with contextlib.suppress(OSError):
+            if file.lstat().st_mtime < time.time() - seconds:
+                file.unlink()
 
 
 def _remove_folder(folder: Path, *, ignore_errors: bool = False) -> None:

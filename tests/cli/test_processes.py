@@ -61,14 +61,15 @@ def test_full_standard_output_is_an_error():
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes: run on POSIX")
-def test_interrupt_ends_without_a_traceback(files):
-    """Ctrl-C gives exit code 130, and one line in place of a traceback."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_without_a_traceback(files, number):
+    """Ctrl-C gives exit code 130, and one line in place of a traceback. So does SIGTERM."""
     os.mkfifo("pipe.run")  # reading the pipe blocks, so that the signal comes during the work
     line = [sys.executable, "-m", "fastndcg", "evaluate", "qrels.txt", "pipe.run"]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with process:
         writing_end = open_when_read("pipe.run", process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate()
         os.close(writing_end)
     assert (process.returncode, out, err) == (130, b"", b"fastndcg: interrupted\n")

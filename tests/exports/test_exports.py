@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import math
+import os
+import time
 
 import numpy as np
 import pytest
@@ -175,3 +177,24 @@ def test_a_failing_export_keeps_the_old_file(tmp_path, monkeypatch):
         RESULT.to_csv(path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.csv"]
     assert path.read_text() == "old"
+
+
+def test_files_that_killed_processes_left_are_removed(tmp_path):
+    """Only temporary files of ours go, and only a day later: others may be written by a process that runs."""
+    stale, young, other = f".fastndcg-{'0a' * 6}", f".fastndcg-{'1b' * 6}", ".fastndcg-config"
+    for name, days in ((stale, 1.1), (young, 0.9), (other, 9)):
+        (tmp_path / name).write_text("x")
+        os.utime(tmp_path / name, (time.time() - days * 86_400,) * 2)
+    RESULT.to_csv(tmp_path / "x.csv")
+    assert sorted(os.listdir(tmp_path)) == sorted([young, other, "x.csv"])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full: run on Linux")
+def test_a_full_disk_is_named(tmp_path, monkeypatch):
+    (tmp_path / "device.csv").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"No space left on device: '.*device\.csv'"):
+        RESULT.to_csv(tmp_path / "device.csv")
+    monkeypatch.setattr(os, "replace", lambda source, _: os.rename(source, tmp_path / "absent" / "x"))
+    with pytest.raises(OSError, match=r"No such file or directory: '.*table\.csv'$"):
+        RESULT.to_csv(tmp_path / "table.csv")
+    assert os.listdir(tmp_path) == ["device.csv"]
