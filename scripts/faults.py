@@ -375,6 +375,15 @@ FAULTS = (
     Fault("a leaderboard forgets the judged queries that runs lack", "statistics/leaderboard.py",
           "return [*notes_on_systems(missing), *judged,", "return [*judged,",
           "test_silence.py::test_every_function_that_joins_has_the_notes_of_evaluate"),
+    # under attack
+    Fault("saved results: a field of another kind is taken", "results/saved.py",
+          "    if type(value) is not kind:\n", "    if False:\n",
+          "results/test_saved.py::test_fields_of_another_kind_are_refused"),
+    Fault("a temporary file that another process writes is removed", "exports.py",
+          "'[0-9a-f]'}\"), DAY)", "'[0-9a-f]'}\"), 0)",
+          "exports/test_exports.py::test_files_that_killed_processes_left_are_removed"),
+    Fault("side files name queries by texts alone", "cli/files.py",
+          "return int(text) if is_number else text", "return text", "cli/test_attacks.py::test_ids_that_are_numbers"),
     # models
     Fault("embeddings: equal scores are above", "kernels/scoring/consume.py",
           "above += popcount(higher)", "above += popcount(higher | same)",
