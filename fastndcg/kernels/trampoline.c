@@ -1,7 +1,7 @@
 /*
  * Call kernels of a shared library from Python: one builtin function for each kernel.
  *
- * A call flattens its arguments into slots of 64 bits, and writes a code for each argument: see `encode` in build.py.
+ * A call flattens its arguments into slots of 64 bits, and writes a code for each argument: see `encode` in signatures.py.
  * The code chooses the machine code. A call of other types goes to the fallback, which compiles the kernel.
  *
  * Only Python's stable ABI is used. NumPy's arrays are read by the fields of its header, which never moved.

@@ -261,7 +261,7 @@ def choose_strategy(n_documents, n_candidates, depth, n_bytes):
     """
     Return the fastest strategy, estimated from the work of each in nanoseconds with vectors of 512 bits.
 
-    Counting stops early for candidates that rank below `depth`: the estimate takes 2/3 of the full count.
+    Counting stops early for candidates that rank below `depth`: the estimate takes half of the full count.
     """
     n_vectors = n_documents * n_bytes / 64.0
     select = 85.0 + 1.5 * n_vectors

@@ -274,7 +274,7 @@ def precision_at_recall(labels: list[float], judged: list[float], definition: De
     n_relevant = sum(map(definition.is_relevant, judged))
     if not n_relevant:
         return math.nan
-    n_needed = definition.get("recall") * n_relevant - 1e-9  # 0.7 · 10 is 7.000000000000001
+    n_needed = definition.get("recall") * n_relevant - 1e-9  # 0.07 · 100 is 7.000000000000001
     return next((n / rank for n, rank in enumerate(find_relevant_ranks(labels, definition), 1) if n >= n_needed), 0)
 
 
@@ -301,5 +301,5 @@ def _interpolate(recall: float, labels: list[float], judged: list[float], defini
 def round_needed(n_relevant: float, rounding: str) -> int:
     """Round the number of relevant documents that reaches a recall, to 1 at least."""
     if rounding == "up":
-        return max(math.ceil(n_relevant - 1e-9), 1)  # 0.7 · 10 is 7.000000000000001
+        return max(math.ceil(n_relevant - 1e-9), 1)  # 0.07 · 100 is 7.000000000000001
     return max(math.floor(n_relevant + {"nearest": 0.5, "up from a tenth": 0.9}[rounding]), 1)
