@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from fastndcg.choices import SpanOverlap
-from fastndcg.engine.chunk import Span, cut_queries, make_discounts
-from fastndcg.engine.plan import describe_kernel, find_depth
+from fastndcg.engine.chunk import Span, make_discounts
+from fastndcg.engine.compute.spans import SpanChunk
+from fastndcg.engine.loop import evaluate_chunks
+from fastndcg.engine.plan import find_depth
+from fastndcg.engine.scratch import Scratch
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.messages import answer_keywords
 from fastndcg.inputs.spans import JoinedSpans, join_spans
-from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.results.kinds import SpanResults
-from fastndcg.runtime.threads import check_threads, run_all
+from fastndcg.runtime.threads import check_threads
 
 CHUNK_SPANS = 1 << 14  # chunks of text whose coverage one kernel call computes
 DOCUMENT_BITS = 31  # of a place as kernels take it, above which is the document: see kernels/metrics/spans.py
@@ -99,63 +101,19 @@ def apply_overlap(metric: Metric, overlap: str) -> Metric:
 
 def evaluate_joined(joined: JoinedSpans, metrics: tuple[Metric, ...], threads: int) -> Array:
     """Return the values of each metric, one a query."""
-    values = np.empty((len(metrics), len(joined.query_ids)))
     depth = max(find_depth(metric) for metric in metrics)
     longest = max(int(np.diff(offsets).max(initial=0)) for offsets in (joined.offsets, joined.gold_offsets))
     discounts = make_discounts("log2", max(longest, 1)).values
-    needs_greedy = any(metric.get("ideal") == "chunks" for metric in metrics)
 
-    def make_worker() -> Callable[[Span], None]:
-        def evaluate_chunk(span: Span) -> None:
-            inputs = cover_queries(joined, span, depth, needs_greedy=needs_greedy)
-            for metric, row in zip(metrics, values, strict=True):
-                call = describe_kernel(metric.record.place)
-                is_counted = metric.get("overlap") == "counted"
-                ideal = "chunks" if metric.get("ideal") == "chunks" else "gold"
-                own = {
-                    "k": find_depth(metric),
-                    "discounts": discounts,
-                    "chunk_chars": inputs["all_chars" if is_counted else "new_chars"],
-                    "ideal_weight": inputs.get(f"{ideal}_weight"),
-                    "ideal_offsets": inputs["offsets" if ideal == "chunks" else "gold_offsets"],
-                }
-                call.kernel(*call.bind(inputs | own), row[slice(*span)])
+    def read(span: Span, scratch: Scratch) -> SpanChunk:
+        offsets, gold_offsets = (own[span[0] : span[1] + 1] for own in (joined.offsets, joined.gold_offsets))
+        chunks = find_places(joined.chunk_documents, joined.chunk_starts, joined.chunk_ends, offsets)
+        gold = find_places(joined.gold_documents, joined.gold_starts, joined.gold_ends, gold_offsets)
+        weights = joined.gold_weights[gold_offsets[0] : gold_offsets[-1]]
+        offsets, gold_offsets = read_only(offsets - offsets[0]), read_only(gold_offsets - gold_offsets[0])
+        return SpanChunk((*chunks, offsets), (*gold, weights, gold_offsets), depth, discounts)
 
-        return evaluate_chunk
-
-    spans = cut_queries(joined.offsets + joined.gold_offsets, CHUNK_SPANS, threads)
-    run_all(spans, make_worker, min(threads, len(spans)))
-    return values.T
-
-
-def cover_queries(joined: JoinedSpans, span: Span, depth: int, *, needs_greedy: bool) -> dict[str, Any]:
-    """Return the inputs of kernels for a span of queries, with offsets from 0."""
-    kernels = load_kernels("metrics.spans")
-    offsets, gold_offsets = (own[span[0] : span[1] + 1] for own in (joined.offsets, joined.gold_offsets))
-    chunks = find_places(joined.chunk_documents, joined.chunk_starts, joined.chunk_ends, offsets)
-    gold = find_places(joined.gold_documents, joined.gold_starts, joined.gold_ends, gold_offsets)
-    weights = joined.gold_weights[gold_offsets[0] : gold_offsets[-1]]
-    offsets, gold_offsets = read_only(offsets - offsets[0]), read_only(gold_offsets - gold_offsets[0])
-    n_chunks = int(offsets[-1])
-    new_chars, new_gold, new_weight, chunks_weight = np.zeros((4, n_chunks))
-    arguments = ((*chunks, offsets), (*gold, weights, gold_offsets), depth)
-    kernels.cover_spans(*arguments, new_chars, new_gold, new_weight)
-    if needs_greedy:
-        kernels.rank_greedily(*arguments, chunks_weight)
-    lengths = gold[1] - gold[0]
-    owners = np.repeat(np.arange(len(gold_offsets) - 1), np.diff(gold_offsets))
-    weights = lengths * weights
-    return {
-        "offsets": offsets,
-        "gold_offsets": gold_offsets,
-        "gold_chars": read_only(np.bincount(owners, lengths, minlength=len(gold_offsets) - 1)),
-        "gold_weight": read_only(weights[np.lexsort((-weights, owners))]),
-        "chunks_weight": read_only(chunks_weight),
-        "new_chars": read_only(new_chars),
-        "all_chars": read_only((chunks[1] - chunks[0]).astype("f8")),
-        "new_gold": read_only(new_gold),
-        "new_weight": read_only(new_weight),
-    }
+    return evaluate_chunks(metrics, joined.offsets + joined.gold_offsets, CHUNK_SPANS, threads, read)
 
 
 def find_places(documents: Array, starts: Array, ends: Array, offsets: Array) -> tuple[Array, Array]:

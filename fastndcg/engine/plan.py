@@ -5,66 +5,23 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fastndcg.engine.apply import keeps_rankings
-from fastndcg.engine.chunk import Chunk, ChunkPlan, Discounts, compute_discounts
+from fastndcg.engine.chunk import ChunkPlan, Discounts, compute_discounts
 from fastndcg.engine.task import Cutoffs, Gain, Task
-from fastndcg.kernels.lookup import find_kernel
 from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff, check_combinations, count_ideal_ranks, find_place
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value, falls
-from fastndcg.rankings.validation import Array, read_only
+from fastndcg.rankings.validation import read_only
 from fastndcg.runtime.imports import load
-
-_MISSING = object()
-
-
-class KernelCall(NamedTuple):
-    """A kernel and the names of its parameters without the last one, which is the array that it writes to."""
-
-    place: str
-    kernel: Callable[..., None]
-    parameters: tuple[str, ...]
-
-    def bind(self, *sources: Any) -> list[Any]:
-        """
-        Return the kernel's arguments in order, each from the first source that has its name.
-
-        A source is a mapping from names to arguments, or an object with attributes of these names.
-
-        Raises
-        ------
-        LookupError
-            If no source has a parameter, with the names that mappings have.
-        """
-        return [self._find(name, sources) for name in self.parameters]
-
-    def _find(self, name: str, sources: tuple[Any, ...]) -> Any:
-        for source in sources:
-            argument = source.get(name, _MISSING) if isinstance(source, Mapping) else getattr(source, name, _MISSING)
-            if argument is not _MISSING:
-                return argument
-        names = sorted({str(key) for source in sources if isinstance(source, Mapping) for key in source})
-        raise LookupError(
-            f"kernel {self.place} must take known inputs, but takes `{name}`. Take one of {', '.join(names)}."
-        )
-
-
-@functools.cache
-def describe_kernel(place: str) -> KernelCall:
-    """Return the kernel at a place, such as "gains.ndcg", and the names of its parameters."""
-    kernel = find_kernel(place)
-    code = getattr(kernel, "py_func", kernel).__code__
-    return KernelCall(place, kernel, code.co_varnames[: code.co_argcount - 1])
-
 
 MIN_DISCOUNT_RANKS = 1023  # with the next one, as many as `make_discounts` returns at the least
 MAX_RECENT = 256  # plans that are found without a hash
@@ -220,11 +177,10 @@ def make_task(
     )
 
 
-def find_function(metric: Metric, convention: Convention) -> Callable[[Chunk, Task, Array], None]:
+def find_function(metric: Metric, convention: Convention | None = None) -> Callable[..., None]:
     """Return the function that computes a metric under a convention: of its name in the file of its family."""
     file, _, name = find_place(metric, convention).partition(".")
-    function: Callable[[Chunk, Task, Array], None] = getattr(load(f"fastndcg.engine.compute.{file}"), name)
-    return function
+    return getattr(load(f"fastndcg.engine.compute.{file}"), name)  # type: ignore[no-any-return]
 
 
 def find_depth(metric: Metric) -> int:

@@ -25,11 +25,11 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.extending import typeof_impl
 
-from fastndcg.kernels import jit, machine_code
+from fastndcg.kernels import machine_code
 from fastndcg.kernels.jit import Compiled
 from fastndcg.runtime.imports import fork_locks, load
 from fastndcg.runtime.kernel_cache import StateFolder
-from fastndcg.runtime.progress import count_compilation
+from fastndcg.runtime.progress import announce_compilation
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -82,11 +82,11 @@ def _import_no_extensions() -> None:
 
 
 class _CompilationListener(event.Listener):
-    """Count the compilations of kernels. Numba calls it for every function that this process compiles."""
+    """Announce the compilation of kernels. Numba calls it for every function that this process compiles."""
 
     def on_start(self, event: Any) -> None:
         if event.data["dispatcher"] in _dispatchers:
-            count_compilation(jit.count_waiting())
+            announce_compilation()
 
     def on_end(self, event: Any) -> None:
         pass

@@ -109,21 +109,6 @@ class Compiled:
         return self.numba_function(*arguments)
 
 
-_looked_up: dict[str, Compiled] = {}  # kernels that a plan names, before they run
-
-
-def note_lookup(kernel: Any) -> None:
-    """Remember a kernel that will run, so that the message of the first compilation can count it."""
-    if isinstance(kernel, Compiled) and not kernel.is_ready:
-        _looked_up[kernel.place] = kernel
-
-
-def count_waiting() -> int:
-    """Return the number of kernels that wait for Numba: those looked up, and the one that is compiled."""
-    waiting = [kernel for kernel in _looked_up.values() if not kernel.is_ready and not machine_code.has(kernel.place)]
-    return 1 + len(waiting)
-
-
 @overload
 def kernel(function: Function, /) -> Function: ...
 

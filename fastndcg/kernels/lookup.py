@@ -2,8 +2,7 @@
 The one door from other packages to kernels.
 
 No package outside `kernels` imports a file of kernels at its top: numba is imported when a kernel is first needed.
-`find_kernel` returns the kernel that a record of the catalogue names. `load_kernels` returns a file of other kernels.
-`find_call` returns what the call of a kernel runs.
+`load_kernels` returns a file of kernels. `find_call` returns what the call of a kernel runs.
 """
 
 from __future__ import annotations
@@ -14,14 +13,6 @@ from typing import Any
 
 from fastndcg.kernels import jit, machine_code
 from fastndcg.runtime.imports import load
-
-
-def find_kernel(place: str) -> Callable[..., None]:
-    """Return the kernel at a place, such as "gains.ndcg": a file of metrics' kernels, and a function in it."""
-    file, _, name = place.partition(".")
-    kernel = getattr(load(f"fastndcg.kernels.metrics.{file}"), name)
-    jit.note_lookup(kernel)
-    return kernel  # type: ignore[no-any-return]
 
 
 def find_call(kernel: Callable[..., Any]) -> Callable[..., Any]:

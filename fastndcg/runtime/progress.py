@@ -124,13 +124,9 @@ def skip_announcement() -> None:
     _announced.append(True)
 
 
-def count_compilation(n_waiting: int) -> None:
-    """Announce the first compilation, with the number of kernels that wait for it."""
-    if _announced or is_quiet():
-        return
-    _announced.append(True)
-    if n_waiting > 1:
-        estimate = f"{n_waiting} kernels, about {max(1, round(n_waiting * SECONDS_PER_KERNEL))} s"
-    else:  # no metrics are planned yet, such as where files are read
-        estimate = f"kernels as they are needed, about {SECONDS_PER_KERNEL} s each"
-    say(f"compiling {estimate}; a built wheel or `fastndcg warmup` has them")
+def announce_compilation() -> None:
+    """Announce the first compilation. How many more follow is not known: kernels are found as they are called."""
+    if not _announced and not is_quiet():
+        _announced.append(True)
+        needed = f"compiling kernels as they are needed, about {SECONDS_PER_KERNEL} s each"
+        say(f"{needed}; a built wheel or `fastndcg warmup` has them")

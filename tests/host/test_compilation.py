@@ -154,19 +154,6 @@ def test_announcement_can_be_switched_off(tmp_path):
     assert read_stderr(FASTNDCG_CACHE_DIR=tmp_path, FASTNDCG_QUIET=1) == ""
 
 
-def test_announcement_counts_the_kernels_that_were_looked_up(tmp_path):
-    code = """
-        from fastndcg.kernels import jit
-        import toy_kernels
-        import numpy as np
-        toy_kernels.add_up.place  # a kernel that nobody looked up does not count
-        jit.note_lookup(toy_kernels.add_up)
-        jit.note_lookup(toy_kernels.add_up)
-        toy_kernels.double(np.zeros(1), np.zeros(1))
-    """
-    assert read_stderr(code, FASTNDCG_CACHE_DIR=tmp_path) == f"fastndcg: compiling 2 kernels, about 1 s{HINT}"
-
-
 def test_no_line_without_stderr(tmp_path):
     given = make_environment(FASTNDCG_QUIET="0", FASTNDCG_CACHE_DIR=tmp_path)
     code = "import sys; sys.stderr = None\n" + textwrap.dedent(COMPILE)

@@ -3,7 +3,7 @@ Values that metrics share: functions whose values are kept by their arguments.
 
 The first argument keeps the values: a `Chunk` for one ranking of its documents, `ChunkLabels` for all systems. What a
 function of labels is given has no ranking, so that none can depend on one. The other arguments are the key. They are
-numbers, texts, and objects of the plan, whose hash takes no time.
+numbers, texts, metrics, and objects of the plan, whose hash takes no time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from fastndcg.engine.chunk import Chunk, ChunkLabels
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Owner = TypeVar("Owner")
 
 
 def per_ranking(compute: Callable[Concatenate[Chunk, P], T]) -> Callable[Concatenate[Chunk, P], T]:
@@ -25,6 +26,11 @@ def per_ranking(compute: Callable[Concatenate[Chunk, P], T]) -> Callable[Concate
 
 def per_labels(compute: Callable[Concatenate[ChunkLabels, P], T]) -> Callable[Concatenate[ChunkLabels, P], T]:
     """Compute each value of a function once for all rankings of the same labels."""
+    return _keep_values(compute)
+
+
+def keep_values(compute: Callable[Concatenate[Owner, P], T]) -> Callable[Concatenate[Owner, P], T]:
+    """Compute each value of a function once for its first argument, which has a dict `memo`."""
     return _keep_values(compute)
 
 

@@ -31,7 +31,7 @@ RECORDS = (
         name="popularity",
         title="average popularity of the recommended items",
         use="How popular the recommended items are; lower values reach more of the catalogue.",
-        place="beyond_accuracy.mean_over_items",
+        place="beyond_accuracy.popularity",
         formula="mean over the first k items of how many users interacted with the item",
         range="0 and up",
         source="H. Yin et al., Challenging the long tail recommendation, VLDB 2012",
@@ -45,7 +45,7 @@ RECORDS = (
         name="novelty",
         title="novelty, self-information",
         use="How surprising the recommended items are, in bits; to see whether users get what everybody gets.",
-        place="beyond_accuracy.mean_over_items",
+        place="beyond_accuracy.novelty",
         formula="mean over the first k items of −log2 of the share of users who interacted with the item",
         range="0 and up",
         source=ZHOU_2010,
@@ -71,7 +71,7 @@ RECORDS = (
         name="tail",
         title="tail percentage",
         use="The share of recommendations from the long tail; to see whether rare items have a chance.",
-        place="beyond_accuracy.mean_over_items",
+        place="beyond_accuracy.tail",
         formula="share of the first k items that are in the long tail: all but the most popular ones, which have the "
         "share `head` of all interactions; or the share `items` of all items, the least popular ones",
         source="H. Abdollahpouri, R. Burke and B. Mobasher, Managing popularity bias in recommender systems with "
@@ -211,25 +211,24 @@ class Facts(NamedTuple):
     liked: dict[int, float]
 
 
-def mean_over_items(items: list[int], facts: Facts, metric: Any) -> float:
-    """Return the mean weight of the items."""
-    weight = {"popularity": popularity, "novelty": novelty, "tail": tail}[metric.name]
-    return math.fsum(weight(item, facts, metric) for item in items) / len(items) if items else math.nan
+def mean(values: list[float]) -> float:
+    """Return the mean, or NaN without values."""
+    return math.fsum(values) / len(values) if values else math.nan
 
 
-def popularity(item: int, facts: Facts, metric: Any) -> float:
-    """Return the number of users who interacted with an item."""
-    return facts.popularity[item]
+def popularity(items: list[int], facts: Facts, metric: Any) -> float:
+    """Return the mean number of users who interacted with an item."""
+    return mean([facts.popularity[item] for item in items])
 
 
-def novelty(item: int, facts: Facts, metric: Any) -> float:
-    """Return the self-information of an interaction with an item, in bits."""
+def novelty(items: list[int], facts: Facts, metric: Any) -> float:
+    """Return the mean self-information of an interaction with an item, in bits."""
     total = facts.n_users if metric.get("share_of") == "users" else math.fsum(facts.popularity)
-    return -math.log2(facts.popularity[item] / total)
+    return mean([-math.log2(facts.popularity[item] / total) for item in items])
 
 
-def tail(item: int, facts: Facts, metric: Any) -> float:
-    """Return the probability that an item is in the long tail, over the orders of equally popular items."""
+def tail(items: list[int], facts: Facts, metric: Any) -> float:
+    """Return the mean probability that an item is in the long tail, over the orders of equally popular items."""
     falling = sorted(facts.popularity, reverse=True)
     if metric.get("items") is not None:
         n_head = len(falling) - math.floor(Fraction(str(metric.get("items"))) * len(falling))
@@ -237,7 +236,7 @@ def tail(item: int, facts: Facts, metric: Any) -> float:
         limit = Fraction(str(metric.get("head"))) * sum(map(Fraction, falling))
         sums = itertools.accumulate(map(Fraction, falling), initial=Fraction(0))
         n_head = next(n for n, total in enumerate(sums) if total >= limit)
-    return 1 - chance_in_front(item, n_head, facts)
+    return mean([1 - chance_in_front(item, n_head, facts) for item in items])
 
 
 def chance_in_front(item: int, n: int, facts: Facts) -> float:
@@ -256,7 +255,7 @@ def serendipity(items: list[int], facts: Facts, metric: Any) -> float:
 
 def cosine_diversity(items: list[int], facts: Facts, metric: Any) -> float:
     """Return the mean of 1 − cosine over all pairs of items."""
-    return average_pairs([1 - cosine(facts.vectors[x], facts.vectors[y]) for x, y in itertools.combinations(items, 2)])
+    return mean([1 - cosine(facts.vectors[x], facts.vectors[y]) for x, y in itertools.combinations(items, 2)])
 
 
 def cosine(x: list[float], y: list[float]) -> float:
@@ -267,18 +266,13 @@ def cosine(x: list[float], y: list[float]) -> float:
 def jaccard_diversity(items: list[int], facts: Facts, metric: Any) -> float:
     """Return the mean over all pairs of items of 1 − the share of common categories."""
     pairs = [(facts.categories[x], facts.categories[y]) for x, y in itertools.combinations(items, 2)]
-    return average_pairs([len(x ^ y) / len(x | y) if x | y else 0.0 for x, y in pairs])
+    return mean([len(x ^ y) / len(x | y) if x | y else 0.0 for x, y in pairs])
 
 
 def hamming_diversity(items: list[int], facts: Facts, metric: Any) -> float:
     """Return the mean over all pairs of items of the number of categories that only one of them has."""
     pairs = itertools.combinations(items, 2)
-    return average_pairs([len(facts.categories[x] ^ facts.categories[y]) for x, y in pairs])
-
-
-def average_pairs(distances: list[float]) -> float:
-    """Return the mean distance, or NaN if there is no pair."""
-    return math.fsum(distances) / len(distances) if distances else math.nan
+    return mean([len(facts.categories[x] ^ facts.categories[y]) for x, y in pairs])
 
 
 def counts(lists: list[list[int]], n_items: int) -> list[int]:
