@@ -15,13 +15,11 @@ from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, Mi
 from fastndcg.errors import FastndcgError, InvalidInputError, printable
 from fastndcg.evaluation import evaluate_prepared, parse_request
 from fastndcg.explaining.contributions import (
-    GAIN_SUMS,
     NO_NUMBER,
     IdealDocument,
     QueryCase,
     RankedDocument,
     allow_undefined,
-    compute_base_value,
     format_arithmetic,
     format_number,
     list_ideal,
@@ -137,7 +135,6 @@ def explain(
 
 def _explain_case(case: QueryCase) -> Explanation:
     value = case.value()
-    base = compute_base_value(case)
     ranking = tuple(list_ranking(case))
     ideal = tuple(list_ideal(case))
     return Explanation(
@@ -145,10 +142,9 @@ def _explain_case(case: QueryCase) -> Explanation:
         convention=case.convention,
         query=case.rankings.query_name(0),
         value=value,
-        base=base,
         ranking=ranking,
         ideal=ideal,
-        arithmetic=tuple(format_arithmetic(case, ranking, ideal, base, value)),
+        arithmetic=tuple(format_arithmetic(case, ranking, ideal, value)),
         notes=case.notes,
     )
 
@@ -187,7 +183,7 @@ def _explain_mean(metric: Metric, here: _Side, there: _Side, steps: Iterable[Ste
     queries = tuple(sorted(_list_differences(here, there), key=find_distance, reverse=True))
     n_queries = len(here.queries | there.queries)
     notes = there.notes
-    other = Explanation(metric, there.convention, None, there.value, 0.0, (), (), (), n_queries=n_queries, notes=notes)
+    other = Explanation(metric, there.convention, None, there.value, (), (), (), n_queries=n_queries, notes=notes)
     return dataclasses.replace(
         other, convention=here.convention, value=here.value, against=other, steps=tuple(steps), queries=queries,
         notes=here.notes,
@@ -276,8 +272,6 @@ class Explanation(Exportable):
         The name of the query. None for a mean, which has no ranking, ideal and arithmetic.
     value : float
         The value that `evaluate` returns. NaN if the metric is undefined.
-    base : float
-        The value if every document had label 0. The contributions of `ranking` add up from here.
     ranking : tuple of RankedDocument
         All documents, best score first.
     ideal : tuple of IdealDocument
@@ -312,7 +306,6 @@ class Explanation(Exportable):
     convention: Convention
     query: str | None
     value: float
-    base: float
     ranking: tuple[RankedDocument, ...]
     ideal: tuple[IdealDocument, ...]
     arithmetic: tuple[str, ...]
@@ -367,7 +360,7 @@ class Explanation(Exportable):
         Returns
         -------
         dict
-            Metric, convention, query, value, base, arithmetic, notes, and lists of dicts for ranking, ideal and steps.
+            Metric, convention, query, value, arithmetic, notes, and lists of dicts for ranking, ideal and steps.
             The explanation under the other convention is in ``against``, None without one. A mean has `queries`.
         """
         return {
@@ -375,7 +368,6 @@ class Explanation(Exportable):
             "convention": str(self.convention),
             "query": self.query,
             "value": self.value,
-            "base": self.base,
             "arithmetic": list(self.arithmetic),
             "ranking": [row._asdict() for row in self.ranking],
             "ideal": [row._asdict() for row in self.ideal],
@@ -491,7 +483,7 @@ class Explanation(Exportable):
 
     def _list_formula(self) -> list[str]:
         """Return the metric's definition as a note, unless the sums show it."""
-        return [] if self.metric.name in GAIN_SUMS else [f"{self.metric}: {self.metric.record.formula}"]
+        return [] if self.metric.record.gain_sums else [f"{self.metric}: {self.metric.record.formula}"]
 
     def _count_hidden_documents(self) -> list[str]:
         """Return a note on the documents that the table leaves out."""

@@ -10,7 +10,6 @@ from fastndcg.errors import FastndcgError
 from fastndcg.explaining.contributions import (
     JoinedSystem,
     QueryCase,
-    compute_base_value,
     compute_contributions,
     count_documents_read,
     join_system,
@@ -32,12 +31,11 @@ from fastndcg.statistics.comparison import ComparedInputs, Comparison
 N_RANKS = 3  # the first ranks of both systems, which are listed even if they add nothing
 N_ROWS = 8  # documents of a query
 MAX_TABLES = 2000  # of queries with documents: some 800 kB
-MAX_DOCUMENTS_READ = 30_000_000  # by the contributions of a page: some 10 seconds
+MAX_DOCUMENTS_READ = 200_000_000  # by the contributions of a page: some 10 seconds
 MAX_SCORES = 20_000_000  # of all queries of a model: reading its rankings again takes some 500 MB
-MAX_OF_QUERY = 500_000  # documents read by the contributions of one query
+MAX_OF_QUERY = 10_000_000  # documents read by the contributions of one query
 NO_RANK = "–"
 NO_DOCUMENTS = "The documents of queries are listed by to_html(documents=True), and by fastndcg compare --documents"
-TOLERANCE = 1e-6  # relative; sums of contributions have rounding errors of about 1e-12
 
 
 class PlacedDocument(NamedTuple):
@@ -183,17 +181,6 @@ def pair_documents(own: QueryRanking, base: QueryRanking) -> tuple[list[Pair], i
     n_both = sum(name in base.places for name in own.list_names())
     rows = sorted(sorted(pairs, key=measure)[:N_ROWS], key=find_rank)
     return rows, len(own.ranks) + len(base.ranks) - n_both - len(rows)
-
-
-def has_value(ranking: QueryRanking, value: float) -> bool:
-    """Return True if the contributions add up to a value, or if it is undefined and cannot be checked."""
-    if math.isnan(value) or ranking.contributions is None:
-        return True
-    contributions = ranking.contributions.values()
-    base = compute_base_value(ranking.case) if ranking.ranks else 0.0
-    if not base and not any(contributions):
-        return value in (0.0, 1.0)  # 1: a convention's value of undefined metrics
-    return math.isclose(math.fsum([base, *contributions]), value, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
 class DocumentRow(NamedTuple):
@@ -347,7 +334,8 @@ class _Collector:
         self._n_documents_read += n_read
         self._n_unknown += ranking.contributions is None
         value = float(self._comparison.columns[system][query, metric])
-        return ranking if has_value(ranking, value) else None
+        is_same = math.isnan(value) or math.isclose(ranking.case.value(), value, abs_tol=1e-12)
+        return ranking if is_same else None
 
 
 def _make_row(name: str, own: PlacedDocument | None, base: PlacedDocument | None) -> DocumentRow:

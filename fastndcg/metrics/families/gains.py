@@ -26,6 +26,8 @@ RECORDS = (
         use="The share of the best possible gain that the ranking delivers near its top; the first choice for graded "
         "labels.",
         place="gains.ndcg",
+        is_additive=True,
+        gain_sums=("DCG", "IDCG"),
         ideal="by convention",
         sum="DCG",
         formula="DCG@k / IDCG@k",
@@ -42,6 +44,8 @@ RECORDS = (
         use="The gain that a user collects who looks at each rank less than at the one above; to compare systems on "
         "the same queries.",
         place="gains.dcg",
+        is_additive=True,
+        gain_sums=("DCG",),
         sum="DCG",
         formula="sum over ranks r = 1 … k of gain(label at rank r) · discount(r); discount(r) = 1/log2(r + 1)",
         range="0 to IDCG@k",
@@ -56,6 +60,9 @@ RECORDS = (
         title="cumulative gain",
         use="The gain of the first k documents, whatever their order; where users read all k.",
         place="gains.cg",
+        discount="none",
+        is_additive=True,
+        gain_sums=("CG",),
         formula="sum over ranks r = 1 … k of gain(label at rank r)",
         range="0 and up",
         source=JARVELIN_2002,
@@ -68,6 +75,7 @@ RECORDS = (
         title="ideal discounted cumulative gain",
         use="The highest DCG that any ranking of a query can have; to see what nDCG divides by.",
         place="gains.idcg",
+        gain_sums=("IDCG",),
         ideal="by convention",
         sum="DCG",
         formula="DCG@k of the best possible order of all judged documents",
@@ -84,6 +92,8 @@ RECORDS = (
         use="The gain per document that a user reads who goes on from each rank with chance p; where users stop at "
         "different depths, and judgments have holes.",
         place="gains.dcg",
+        is_additive=True,
+        gain_sums=("RBP",),
         gain_choice="rbp_gain",
         sum="DCG",
         formula="(1 − p) · sum over ranks r = 1 … k of gain(label at rank r) · p^(r − 1): DCG with these discounts; a "

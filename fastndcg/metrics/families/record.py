@@ -158,6 +158,10 @@ class Record:
         Whether the formula has a meaning where a document counts several times.
     discount : str, optional
         The metric's own discount. None: that of its parameter, or the convention's.
+    is_additive : bool
+        Whether the value is a sum over documents, to which each adds by its own label and rank.
+    gain_sums : tuple of str
+        Metrics that are sums of gain · discount: the metric itself, or the two that it divides.
     sum : str
         What the metric shares with others of the same gain and threshold, such as "DCG". It is computed at once for the
         cutoffs of all of them.
@@ -209,6 +213,8 @@ class Record:
     counts_empty_ranks: bool = False
     takes_repeats: bool = True
     discount: str | None = None
+    is_additive: bool = False
+    gain_sums: tuple[str, ...] = ()
     sum: str = ""
     selections: tuple[str, ...] = ()
     counts_judged: bool = False
