@@ -1,7 +1,7 @@
 """
 Take the pictures of the report, in light and dark: 17 runs of TREC 2019 Deep Learning, in headless Chromium.
 
-The README and the guide on comparing systems show them.
+The guide on comparing systems shows them.
 
 Usage: python scripts/report_picture.py QRELS RUN RUN... [--folder FOLDER]
 
@@ -54,10 +54,10 @@ def main() -> None:
 
 
 def photograph(page: Path, profile: Path, is_dark: bool) -> bytes:
-    """Return the page's upper part, down to the differences, as PNG in one of the themes."""
+    """Return the page's upper part, down to the summary, as PNG in one of the themes."""
     with chromium(profile, dark=is_dark, width=WIDTH) as driver:
         driver.get(page.as_uri())
-        end = driver.execute_script("return document.getElementById('pairs').getBoundingClientRect().top")
+        end = driver.execute_script("return document.getElementById('differences').getBoundingClientRect().top")
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": end, "scale": SCALE}
         options = {"format": "png", "captureBeyondViewport": True, "clip": clip}
         return base64.b64decode(driver.execute_cdp_cmd("Page.captureScreenshot", options)["data"])

@@ -19,6 +19,7 @@ PAPER = "#ffffff"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
 TICK_CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
+MOST_LABELLED = 100  # characters beside an axis
 
 
 class Mark(NamedTuple):
@@ -121,7 +122,8 @@ def draw(figure: Figure, axes: Any = None) -> Any:
         axes.set_xscale("log")
         axes.set_xticks(ticks, list(map(str, ticks)))
         axes.minorticks_off()
-    axes.set(xlim=figure.x_range, ylim=figure.y_range, xlabel=_escape(figure.x_label), ylabel=_escape(figure.y_label))
+    labels = {"xlabel": _escape(show_name(figure.x_label, MOST_LABELLED)), "ylabel": _escape(figure.y_label)}
+    axes.set(xlim=figure.x_range, ylim=figure.y_range, **labels)
     if figure.y_label == "queries":
         axes.yaxis.get_major_locator().set_params(integer=True)
     if figure.title:

@@ -29,14 +29,12 @@ from fastndcg.statistics.comparison import (
     Comparison,
     describe_test,
 )
-from fastndcg.statistics.leaderboard import Leaderboard, rank_comparison
+from fastndcg.statistics.leaderboard import rank_comparison
 from fastndcg.statistics.result_rows import STARS, Row, describe_gain
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.table import format_interval, format_number, format_p_value
 
 PACKAGES = ("numpy", "numba", "scipy")
-CURVES = (1080.0, 410.0)
-HISTOGRAM = (200.0, 84.0)
 MAX_SYSTEMS = 30  # of a matrix of pairs: a wider one cannot be read
 
 
@@ -76,21 +74,23 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
     """Return the variables of the template, without those of queries."""
     settings = comparison.settings
     named = [name for name in comparison.systems if name != comparison.baseline]
-    boards = [rank_comparison(comparison, metric) for metric in comparison.metrics if metric.sign]
+    is_pair = len(comparison.systems) == 2  # whose tables of ranks and pairs would repeat the summary
+    ranked = [metric for metric in comparison.metrics if metric.sign and not is_pair]
     others = show_name(named[0]) if len(named) == 1 else f"{len(named)} systems"
     return {
         "title": title or f"{others} compared with {show_name(comparison.baseline)}",
         "comparison": comparison,
         "settings": settings,
+        "sentences": [text.join_intervals(sentence, "\N{NO-BREAK SPACE}") for sentence in comparison.sentences],
         "blocks": [_summarize_metric(comparison, place) for place in range(len(comparison.metrics))],
         "corrected": settings.is_corrected,
         "level": f"{100 * settings.level:g} %",
-        "boards": [{"board": board, "svg": _draw_board(board)} for board in boards],
+        "boards": [_make_board(comparison, metric) for metric in ranked],
         "forests": [_draw_forest(comparison, metric) for metric in comparison.metrics],
         "curves": _draw_curves(comparison),
         "curve_numbers": plots.TOOLTIP_CUTOFFS,
         "histograms": [_draw_histograms(comparison, metric) for metric in comparison.metrics],
-        "matrices": _make_matrices(comparison),
+        "matrices": [] if is_pair else _make_matrices(comparison),
         "matrix_note": describe_test(make_pair_settings(settings), "pairs"),
         "segments": None if comparison.segments is None else comparison.by(),
         "judged": _collect_shares(comparison),
@@ -110,7 +110,8 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
     figures = []
     for curve in tuned.curves:
         label = f"{tuned.metric} against the weight of {show_name(curve.run)}"
-        figures.append((show_name(curve.run), write_figure(plots.make_fusion_curve(tuned, curve), label)))
+        figure = write_figure(plots.make_fusion_curve(tuned, curve), label, "curves")
+        figures.append((show_name(curve.run), figure))
     tables = (
         ("Methods, each tuned alone", tuned.methods),
         ("Each choice of parameters", tuned.grid),
@@ -119,7 +120,7 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
     grid = ""
     if len(tuned.grid) > 1 and len(tuned.names) == 2:
         label = f"{tuned.metric} of each choice of parameters against the weight"
-        grid = write_figure(plots.make_grid(tuned), label)
+        grid = write_figure(plots.make_grid(tuned), label, "curves")
     return {
         "best": tuned.describe_best(),
         "metric": str(tuned.metric),
@@ -164,9 +165,8 @@ def _summarize_metric(comparison: Comparison, place: int) -> dict[str, Any]:
     """Return the template's variables for one metric, with the best system first."""
     rows = _select_rows(comparison, place)
     return {
-        "metric": str(comparison.metrics[place]),
+        "metric": _describe_metric(comparison.metrics[place]),
         "rows": rows,
-        "sentence": _describe_result(comparison, rows, comparison.metrics[place].sign),
         "scale": _find_scale(rows),
     }
 
@@ -178,21 +178,6 @@ def _select_rows(comparison: Comparison, place: int) -> list[Row]:
     return sorted(rows, key=lambda row: math.inf if math.isnan(row.mean) else -metric.sign * row.mean)
 
 
-def _describe_result(comparison: Comparison, rows: list[Row], sign: int) -> str:
-    """Return the result for one metric in words. `rows` are in the order of the mean, the best first."""
-    if not sign:
-        return "Neither higher nor lower values are better, so that no system is best."
-    tested = [row for row in rows if row.system != comparison.baseline]
-    better = sum(row.significant and row.outcome == "better" for row in tested)
-    worse = sum(row.significant and row.outcome == "worse" for row in tested)
-    best = rows[0]
-    baseline = show_name(comparison.baseline)
-    return (
-        f"Best system: {show_name(best.system)}, {format_number(best.mean)}. "
-        f"{better} of {len(tested)} significantly better than {baseline}, {worse} significantly worse."
-    )
-
-
 def _find_scale(rows: list[Row]) -> tuple[float, float]:
     """Return the start and the length of the axis of the small interval plots in the table."""
     ends = [end for row in rows for end in (row.low, row.high, row.mean) if not math.isnan(end)]
@@ -202,9 +187,19 @@ def _find_scale(rows: list[Row]) -> tuple[float, float]:
     return lowest - margin, highest - lowest + 2 * margin
 
 
-def _draw_board(board: Leaderboard) -> str:
-    label = f"Means of {board.metric} with intervals and rank sets, as in the table"
-    return write_figure(plots.make_leaderboard(board), label)
+def _describe_metric(metric: Metric) -> str:
+    return f"{metric}{', lower is better' * (metric.sign < 0)}"
+
+
+def _make_board(comparison: Comparison, metric: Metric) -> dict[str, Any]:
+    """Return the template's variables for the leaderboard of a metric."""
+    board = rank_comparison(comparison, metric)
+    label = f"Means of {metric} with intervals and rank sets, as in the table"
+    return {
+        "metric": _describe_metric(metric),
+        "board": board,
+        "svg": write_figure(plots.make_leaderboard(board), label),
+    }
 
 
 def _draw_forest(comparison: Comparison, metric: Metric) -> str:
@@ -226,7 +221,7 @@ def _draw_curves(comparison: Comparison) -> list[dict[str, Any]]:
         ]
         label = f"{show_name(curve)} against its cutoff for each system"
         curves.append({
-            "name": show_name(curve), "rows": rows, "svg": write_figure(figure, label, CURVES, "curves"),
+            "name": show_name(curve), "rows": rows, "svg": write_figure(figure, label, "curves"),
             "entries": list_entries(figure, baseline, place), "has_panels": len(rows) > N_READABLE,
         })  # fmt: skip
     return curves
@@ -240,7 +235,7 @@ def _draw_histograms(comparison: Comparison, metric: Any) -> list[tuple[str, str
         row = rows[system]
         facts = [*plots.describe_counts(row), f"mean difference {format_number(row.difference, signed=True)}"]
         label = f"{show_name(system)}: {', '.join(facts)}"
-        histograms.append((show_name(system), write_figure(figure, label, HISTOGRAM, "histogram")))
+        histograms.append((show_name(system), write_figure(figure, label, "histogram")))
     return histograms
 
 
@@ -298,7 +293,7 @@ def _make_matrix(comparison: Comparison, place: int, pairs: list[Pair]) -> dict[
             else:
                 line.append(_make_p_cell(pair, f"{system} and {other}", comparison.settings))
         cells.append(line)
-    metric = str(comparison.metrics[place])
+    metric = _describe_metric(comparison.metrics[place])
     return {"metric": metric, "systems": names, "cells": cells, "n_hidden": len(systems) - len(names)}
 
 

@@ -58,7 +58,7 @@ def describe_counts(row: Row) -> list[str]:
 
 
 def _describe_difference(comparison: Comparison, metric: Metric) -> str:
-    return f"difference of {name(metric)} from {name(comparison.baseline)}"
+    return f"difference of {show_name(metric)} from {show_name(comparison.baseline)}"
 
 
 def make_forest(comparison: Comparison, metric: Metric) -> Figure:
@@ -80,7 +80,7 @@ def make_forest(comparison: Comparison, metric: Metric) -> Figure:
         marks += _mark_interval(height, row.difference_low, row.difference_high, colour)
         point = Mark("point", row.difference, height, colour=colour, width=6.5, tip="\n".join(tip))
         marks.append(point._replace(is_filled=row.significant))
-    systems = [row.system for row in rows]
+    systems = [show_name(row.system) for row in rows]
     return _make_rows(marks, systems, _describe_difference(comparison, metric), 1.1 + 0.3 * len(rows))
 
 
@@ -97,8 +97,8 @@ def make_leaderboard(board: Leaderboard) -> Figure:
         if row.tier != above.tier:
             marks.append(Mark("horizontal", y=height + 0.5, width=0.8))
     ends = ["" if row.rank_low == row.rank_high else f"–{row.rank_high}" for row in rows]
-    names = [f"{name(row.system)}  {row.rank_low}{end}" for row, end in zip(rows, ends, strict=True)]
-    label = f"{name(board.metric)}, {100 * board.level:g} % interval; ranks that the data allow"
+    names = [f"{show_name(row.system)}, rank {row.rank_low}{end}" for row, end in zip(rows, ends, strict=True)]
+    label = f"{show_name(board.metric)}, {100 * board.level:g} % interval"
     return _make_rows(marks, names, label, 1.1 + 0.3 * len(rows))
 
 
@@ -108,7 +108,7 @@ def _mark_interval(height: int, low: float, high: float, colour: str) -> Iterato
 
 
 def _make_rows(marks: list[Mark], names: list[str], label: str, height: float) -> Figure:
-    return Figure(marks, (7.0, height), label, names=names, y_range=(-0.7, len(names) - 0.3), grid="x")
+    return Figure(marks, (7.0, height), label, names=names, y_range=(-0.5, len(names) - 0.5), grid="x")
 
 
 def _find_curve(comparison: Comparison, metric: Any) -> str:
@@ -243,7 +243,7 @@ def make_grid(tuned: Any) -> Figure:
         else:
             weight = next(iter(row.weights.values()))
             marks.append(Mark("point", weight, row.mean, colour=colour, width=5 if is_best else 3))
-    label = f"weight of {name(next(iter(tuned.names)))}, best: {name(tuned.best.method)}"
+    label = f"weight of {show_name(next(iter(tuned.names)))}, best: {tuned.best.method}"
     return _make_tuning(tuned, marks, label, 4)
 
 
@@ -264,7 +264,7 @@ def make_fusion_curve(tuned: Any, curve: Any) -> Figure:
         weight = tuned.best.weights[curve.run]
         marks.append(Mark("span", (curve.plateau.low, curve.plateau.high), colour=COLOURS[1], opacity=0.18))
         marks.append(Mark("vertical", weight, colour=COLOURS[1], label=f"best weight {weight:.4g}"))
-    return _make_tuning(tuned, marks, f"weight of {name(curve.run)} in {name(tuned.best.method)}", 3)
+    return _make_tuning(tuned, marks, f"weight of {show_name(curve.run)} in {tuned.best.method}", 3)
 
 
 def _make_tuning(tuned: Any, marks: list[Mark], label: str, n_columns: int) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
@@ -12,13 +13,16 @@ import numpy as np
 from fastndcg.reports.figure import COLOURS, FAINT, INK, PAPER, TICK_CUTOFFS, Figure, Mark, name
 from fastndcg.runtime.escapes import html, show_name
 
-PIXELS = 88  # of an inch
+PIXELS = 64  # of an inch: seven inches are legible in a narrow window
 PANEL = (200.0, 110.0)
+HISTOGRAM = (200.0, 62.0)  # without the numbers below
 N_READABLE = 6  # systems in one figure on paper; more have a panel each
 NICE_STEPS = (1, 2, 2.5, 5, 10)
 DASH_PATTERNS = ("", ' stroke-dasharray="9 4"', ' stroke-dasharray="2 3"')
-LINE = 17  # the height of a line of the legend in pixels
-LETTER = 6.7  # the width of a letter in pixels, at most
+LINE = 17  # the height of a line of text in pixels
+LETTER = 8.0  # the width of a letter in pixels, in the widest of usual fonts
+SMALL_LETTER = 7.0  # in panels
+MOST_LETTERS = 30  # of a line in seven inches, whatever letters they are
 # the CSS variable of the page for each colour
 VARIABLES = {INK: "var(--ink)", FAINT: "var(--faint)", PAPER: "var(--paper)"} | {
     colour: f"var(--c{place})" for place, colour in enumerate(COLOURS)
@@ -50,39 +54,57 @@ class Frame(NamedTuple):
         return [(self.place_x(a), self.place_y(b)) for a, b in zip(x, y, strict=True) if not math.isnan(b)]
 
 
-def write_figure(figure: Figure, label: str, size: tuple[float, float] | None = None, style: str = "plot") -> str:
+def write_figure(figure: Figure, label: str, style: str = "plot") -> str:
     """
     Return a figure as an SVG element.
 
     Parameters
     ----------
     figure : Figure
-        The figure. Its title, and a legend beside the axes, are up to the page.
+        The figure. Its title, what y is, and a legend beside the axes are up to the page.
     label : str
         The description for screen readers.
-    size : (float, float), optional
-        Width and height in pixels, by default those of the figure.
     style : str
-        The class of the element: "plot", "curves", or "histogram" for a small one without labels.
+        The class of the element: "plot" for rows with names, "curves", or "histogram" for a small one without labels.
     """
-    width, height = size or (figure.size[0] * PIXELS, figure.size[1] * PIXELS)
-    left, right, bottom = 52.0, width - 14, height - 40
-    if figure.names:
-        left = max(len(name(row)) for row in figure.names) * LETTER + 12
-    if style == "histogram":
-        left, right, bottom = 4.0, width - 4, height - 16
+    is_small = style == "histogram"
+    width, inner = HISTOGRAM if is_small else (figure.size[0] * PIXELS, 0.8 * figure.size[1] * PIXELS)
+    names = [textwrap.fill(row, MOST_LETTERS) for row in figure.names]
+    figure = figure._replace(names=names, x_label=textwrap.fill(figure.x_label, MOST_LETTERS))
     labels = [] if figure.is_legend_right else [mark for mark in figure.marks if mark.label]
-    n_lines = math.ceil(len(labels) / figure.legend) if labels else 0
-    frame = make_frame(figure, (left, right), (6.0 + LINE * n_lines, bottom))
-    parts = list(_list_axes(figure, frame, style == "histogram"))
+    n_columns = int((width - 66) // max((26 + LETTER * len(mark.label) for mark in labels), default=width)) or 1
+    top = 6.0 + LINE * math.ceil(len(labels) / n_columns)
+    below = 16 if is_small else 23 + LINE * _count_lines(figure.x_label)
+    pitch = 20 + LINE * max(map(_count_lines, figure.names), default=0)
+    inner = pitch * len(figure.names) or inner
+    frame = make_frame(figure, (4.0, width - 4), (top, top + inner))
+    if not is_small:
+        side = 4 + _measure(choose_ticks(*frame.x)) / 2
+        left = side if figure.names else 10 + _measure(choose_ticks(*frame.y))
+        frame = frame._replace(left=left, right=width - side)
+    parts = list(_list_axes(figure, frame, is_small))
+    lowered = pitch / 2 - 10 if figure.names else 0.0  # of an interval, which is below its name
+    under_names = frame._replace(top=top + lowered, bottom=frame.bottom + lowered)
     for mark in figure.marks:
-        parts += _write_mark(mark, frame)
+        parts += _write_mark(mark, under_names if mark.kind in ("line", "point") else frame)
     for place, mark in enumerate(labels):
-        x = left + (right - left) * (place % figure.legend) / figure.legend
-        y = 12.0 + LINE * (place // figure.legend)
+        x = frame.left + (frame.right - frame.left) * (place % n_columns) / n_columns
+        y = 12.0 + LINE * (place // n_columns)
         swatch = write_path([(x, y - 4), (x + 20, y - 4)])
         parts += [_stroke(mark._replace(opacity=1.0), swatch), write_text(x + 26, y, name(mark.label), "start")]
-    return write_svg((width, height), label, parts, style)
+    for place, row in enumerate(figure.names):
+        y = under_names.place_y(place) - 9 - LINE * (_count_lines(row) - 1)
+        parts.append(write_text(frame.left, y, row, "start"))
+    return write_svg((width, top + inner + below), label, parts, style)
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n") + 1
+
+
+def _measure(ticks: Sequence[float], letter: float = LETTER) -> float:
+    """Return the width of the longest of some numbers."""
+    return letter * max(len(f"{tick:g}") for tick in ticks)
 
 
 def make_frame(figure: Figure, x_pixels: tuple[float, float], y_pixels: tuple[float, float]) -> Frame:
@@ -120,15 +142,11 @@ def _list_axes(figure: Figure, frame: Frame, is_small: bool) -> Iterator[str]:
         return
     yield write_text((frame.left + frame.right) / 2, frame.bottom + 35, figure.x_label)
     if figure.names:
-        for place, row in enumerate(figure.names):
-            yield write_text(frame.left - 8, frame.place_y(place) + 4, name(row), "end")
         return
     for tick in choose_ticks(*frame.y):
         y = frame.place_y(tick)
         yield f'<path class="grid" d="{write_path([(end, y) for end in across])}"/>'
         yield write_text(frame.left - 6, y + 4, f"{tick:g}", "end")
-    middle = (frame.top + frame.bottom) / 2
-    yield f'<g transform="rotate(-90)">{write_text(-middle, 13, figure.y_label)}</g>'
 
 
 def _write_mark(mark: Mark, frame: Frame) -> Iterator[str]:
@@ -200,7 +218,8 @@ def list_entries(figure: Figure, baseline: int, number: int) -> list[dict[str, A
 
     A panel has all systems faint, the baseline dashed, and one system on top. `number` is that of the curve.
     """
-    frame = make_frame(figure, (26.0, PANEL[0] - 4), (5.0, PANEL[1] - 16))
+    frame = make_frame(figure, (0.0, PANEL[0] - 12), (5.0, PANEL[1] - 16))
+    frame = frame._replace(left=6 + _measure(choose_ticks(*frame.y, 2), SMALL_LETTER))
     lines = [mark for mark in figure.marks if mark.kind == "line"]
     paths = [write_path(frame.place(mark.x, mark.y)) for mark in lines]
     shared = f'<defs><path id="curve{number}" d="{"".join(paths)}"/></defs>'  # in the first panel
@@ -251,8 +270,11 @@ def _shorten(number: float) -> str:
 
 
 def write_text(x: float, y: float, text: str, anchor: str = "middle") -> str:
-    """Return a text element. The text is escaped."""
-    return f'<text x="{_shorten(x)}" y="{_shorten(y)}" text-anchor="{anchor}">{html(text)}</text>'
+    """Return a text element for each line. The text is escaped."""
+    return "".join(
+        f'<text x="{_shorten(x)}" y="{_shorten(y + LINE * place)}" text-anchor="{anchor}">{html(line)}</text>'
+        for place, line in enumerate(text.split("\n"))
+    )
 
 
 def write_svg(size: tuple[float, float], label: str, parts: Sequence[str], style: str) -> str:

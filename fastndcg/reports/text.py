@@ -133,9 +133,13 @@ def terminal(
 def _wrap(sentences: Sequence[str], width: int) -> Iterator[str]:
     """Yield sentences in lines of a width, whose words stay whole."""
     for sentence in sentences:
-        whole = re.sub(r", (?=[^\[]*\])", ",\0", printable(sentence))  # an interval stays in one line
-        filled = textwrap.fill(whole, width, break_long_words=False, break_on_hyphens=False)
+        filled = textwrap.fill(join_intervals(sentence, "\0"), width, break_long_words=False, break_on_hyphens=False)
         yield filled.replace("\0", " ") + "\n"
+
+
+def join_intervals(sentence: str, blank: str) -> str:
+    """Return a sentence with another blank within intervals, so that each stays in one line."""
+    return re.sub(r", (?=[^\[]*\])", f",{blank}", printable(sentence))
 
 
 def _make_bar(row: Row, signs: str) -> str:

@@ -274,7 +274,9 @@ def _describe_pair(row: Row, baseline: str) -> str:
     if row.n_pairs and not row.wins + row.losses:
         return f"{system} and {other} do not differ in any query"
     verdict = f"{system} is {row.outcome or 'better'} than {other}"
-    interval = format_interval(row.difference_low, row.difference_high, signed=True, otherwise=row.reason)
+    interval = format_interval(
+        row.difference_low, row.difference_high, signed=True, otherwise=row.reason and f"({row.reason})"
+    )
     p_value = f"{'corrected ' * (row.p_corrected > row.p)}p {format_p_value(row.p_corrected)}"
     facts = f"{format_number(row.difference, signed=True)} {interval}, {p_value}"
     if row.significant:

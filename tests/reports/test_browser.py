@@ -5,6 +5,7 @@ import json
 
 import pytest
 from browser import chromium, find_chromium
+from fusion_cases import draw_runs
 from recorded_data import DRAWN_RUNS, RUN_NAMES, drawn_run
 from system_values import drawn, results_of
 
@@ -252,6 +253,65 @@ def test_fits_the_screen_in_both_themes(report, tmp_path, dark, width):
         ink, paper = (brightness(colour) for colour in driver.execute_script(script))
         assert (ink > paper) != dark
         assert driver.get_log("browser") == []
+
+
+LONG = ("sentence-transformers/multi-qa-mpnet-base-dot-v1+rerank-L-12-v2", "W" * 120, "a name in words " * 8 + "end",
+        "順位" * 40, "lambdarank", "bm25", "b" * 300, "x y")  # fmt: skip
+FITS = """
+  document.querySelectorAll('details').forEach((one) => (one.open = true));
+  const beside = (a, b) => a.right <= b.left + 1 || a.bottom <= b.top + 1;
+  const apart = (a, b) => beside(a, b) || beside(b, a);
+  const inside = (a, b) => a.left > b.left - 1 && a.right < b.right + 1 && a.top > b.top - 1 && a.bottom < b.bottom + 1;
+  const found = [];
+  document.querySelectorAll('svg[role=img]').forEach((svg) => {
+    const texts = [...svg.querySelectorAll('text')].map((one) => [one.textContent, one.getBoundingClientRect()]);
+    texts.forEach(([text, box], place) => {
+      if (!inside(box, svg.getBoundingClientRect())) found.push(`${text} is outside`);
+      texts.slice(0, place).forEach(([other, its]) => apart(box, its) || found.push(`${text} is over ${other}`));
+    });
+  });
+  document.querySelectorAll('main *, header *').forEach((one) => {
+    const box = one.getBoundingClientRect();
+    if (box.right > innerWidth + 1 && !one.closest(arguments[0])) found.push(`${one.outerHTML.slice(0, 60)} is cut`);
+  });
+  return [document.documentElement.scrollWidth, found];
+"""
+
+
+@pytest.mark.parametrize("names", [NAMES[:2], NAMES, [f"system{place}" for place in range(8)], LONG[:2], LONG],
+                         ids=["2", "3", "8", "2 long", "8 long"])  # fmt: skip
+def test_narrow_windows_cut_nothing(tmp_path, names):
+    """All is within 420 pixels, every text is in its figure and over no other, and names are whole."""
+    metrics = ("nDCG(gain=exp2, discount=none)@10", "fallout@10", "P@1", "P@3", "P@10")
+    cuts = tuple(map(fn.Metric.parse, metrics))
+    columns = drawn(9, 40, n_metrics=len(cuts), n_systems=len(names), lift=0.05)
+    results = {one: results_of(values, metrics=cuts) for one, values in zip(names, columns, strict=True)}
+    found = fn.compare(results, segments=["of odd ones", "s" * 90] * 20, test="t", margin=0.1)
+    found.to_html(tmp_path / "page.html")
+    with chromium(tmp_path / "profile", width=420) as driver:
+        driver.get((tmp_path / "page.html").as_uri())
+        assert driver.execute_script(FITS, ".hidden, #filters") == [420, []]
+        drawn_names = "return [...document.querySelectorAll('#differences svg')].map((one) => one.textContent)"
+        for text in driver.execute_script(drawn_names):
+            assert all("".join(one.split()) in "".join(text.split()) for one in names[1:])
+        above = (
+            "return [...document.querySelectorAll('h1 ~ *')].map((one) => one.textContent.replaceAll('\\u00a0', ' '))"
+        )
+        assert driver.execute_script(above)[: len(metrics)] == [f"{sentence}." for sentence in found.sentences]
+        driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+        )
+        assert driver.execute_script(FITS, ".hidden, #filters, .scroll") == [1280, []]
+
+
+def test_a_tuned_fusion_fits_a_narrow_window(tmp_path):
+    qrels, runs = draw_runs(2)
+    methods = ["rrf(k=60)", "mnz(norm=min_max)", "wsum(norm=min_max)"]
+    fn.tune_fusion(qrels, runs, "ndcg@5", methods, folds=4).to_html(tmp_path / "page.html")
+    with chromium(tmp_path / "profile", width=420) as driver:
+        driver.get((tmp_path / "page.html").as_uri())
+        assert driver.execute_script(FITS, ".hidden, #filters") == [420, []]
 
 
 def brightness(colour):

@@ -115,7 +115,7 @@ SENTENCES = {
     "the baseline is the best": (results(HIGH, LOW, LOW), "^nDCG@10: a has the best mean of 3 systems; 0 of 2 "
         "significantly better than a, 2 worse$"),
     "the best of lower values": (results(HIGH, LOW, HIGH, metric="fallout@10"), "^FallOut@10: b has the best mean of"),
-    "one query": (results([0.1], [0.2]), "undecided whether b is better than a: .0.1000 only one query has a value, "),
+    "one query": (results([0.1], [0.2]), "undecided whether b is better than a: .0.1000 .only one query has a value"),
 }  # fmt: skip
 
 
@@ -394,6 +394,19 @@ class TestPage:
         data = json.loads(re.search(r'id="data">(.*?)</script>', page(comparison), re.DOTALL)[1])
         codes = list(base64.b64decode(data["metrics"][0]["differences"]))[3:]
         assert codes == [2 + 3 * 2, 1 + 3 * 1, 1 + 3 * 0]  # one unit more and won; tied; equal digits and lost
+
+    def test_the_sentences_are_first(self, page):
+        """Two systems have no leaderboard and no matrix of pairs, which would say what the summary says."""
+        for names in ("ab", "abc"):
+            found = compared(names)
+            shown = page(found)
+            words = "".join(Tags(shown).words).replace("\N{NO-BREAK SPACE}", " ")
+            start = words.index("<nav") if "<nav" in words else words.index("Summary")
+            places = [words.index(f"{sentence}.") for sentence in found.sentences]
+            assert places == sorted(places)
+            assert places[-1] < start
+            for part in ("leaderboard", "pairs"):
+                assert (f'id="{part}"' in shown) == (f'href="#{part}"' in shown) == (names == "abc")
 
     def test_all_pairs_are_a_matrix(self, page):
         comparison = compared(("a", "b", "c"))

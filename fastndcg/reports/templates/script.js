@@ -30,6 +30,17 @@
     });
   }
 
+  // The headings of columns, for cells that a narrow window shows one below another.
+  function labelCells(table) {
+    const heads = [...table.tHead.rows[0].cells].map((head) => head.dataset.label ?? head.textContent.trim());
+    table.classList.add("labelled");
+    [...table.tBodies[0].rows]
+      .filter((row) => row.cells.length === heads.length)
+      .forEach((row) => [...row.cells].forEach((cell, column) => (cell.dataset.label = heads[column])));
+  }
+
+  document.querySelectorAll("table:not(.choices)").forEach(labelCells);
+
   const collator = new Intl.Collator("en", { numeric: true });
 
   function compare(a, b, direction, isText) {
@@ -198,6 +209,7 @@
     rows.forEach(([name, ...cells]) => {
       body.insertRow().append(makeCell("th", names[name]), ...cells.map((cell) => makeCell("td", cell)));
     });
+    labelCells(table);
     box.append(table);
     if (nHidden) {
       const note = document.createElement("p");
@@ -334,9 +346,10 @@
     const body = byId("query-table").tBodies[0];
     body.replaceChildren();
     groups.forEach((group) => {
-      if (group.head) body.append(makeGroupRow(group.head));
+      if (group.head && group.rows.length) body.append(makeGroupRow(group.head));
       body.append(...group.rows.slice(0, state.shown).map((row) => makeRow(row, largest)));
     });
+    labelCells(byId("query-table"));
     const system = data.systems[state.system];
     byId("own-head").querySelector("button").textContent = system;
     byId("status").textContent =
