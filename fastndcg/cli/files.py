@@ -144,7 +144,7 @@ def read_duplicates(arguments: argparse.Namespace) -> Duplicates | None:
 def read_parents(arguments: argparse.Namespace) -> Any:
     """Return the option --parents: a rule, or the content of a JSON file."""
     parents = getattr(arguments, "parents", None)
-    if parents is None or parents.startswith("before "):
+    if not isinstance(parents, str) or parents.startswith("before "):
         return parents
     from fastndcg.inputs.files import File
     from fastndcg.inputs.records import parse_json
@@ -152,11 +152,12 @@ def read_parents(arguments: argparse.Namespace) -> Any:
     form = "a rule such as 'before #', or a JSON file of chunk to document"
     try:
         with File(parents) as file:
-            return parse_json(file, (f"--parents takes {form}",), are_lines=False).values[0]
+            (arguments.parents,) = parse_json(file, (f"--parents takes {form}",), are_lines=False).values
     except OSError as error:
         raise InvalidInputError(
             f"--parents must be {form}, but {show_name(parents)} cannot be read: {error.strerror}. Correct it."
         ) from None
+    return arguments.parents  # the pipe or the large file is read once, for all runs
 
 
 def list_duplicates(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -211,13 +211,18 @@ def test_files_that_come_once(inputs, run):
     """A baseline, means and ids of a pipe are read, whole, packed or not."""
     run("evaluate", "qrels.txt", "b.run", "-m", "rr", "--save-baseline", "base.json")
     content = Path("base.json").read_bytes()
-    for packed in (content, gzip.compress(content), Path("b.run").read_bytes()):
-        expected = run("gate", "qrels.txt", "a.run", "--baseline", "base.json", "-m", "rr")
+    Path("parents.json").write_text(json.dumps({f"d{d}": "d0" for d in range(10)}))
+    parents, gate = "evaluate qrels.txt a.run b.run --parents", "gate qrels.txt a.run -m rr --baseline"
+    for line, name, packed in (
+        (gate, "base.json", content), (gate, "base.json", gzip.compress(content)),
+        (gate, "b.run", Path("b.run").read_bytes()), (parents, "parents.json", Path("parents.json").read_bytes()),
+    ):  # fmt: skip
+        expected = run(*line.split(), name)
         os.mkfifo("pipe")
         writer = threading.Thread(target=Path("pipe").write_bytes, args=(packed,))
         writer.start()
         with bounded():
-            assert run("gate", "qrels.txt", "a.run", "--baseline", "pipe", "-m", "rr") == expected
+            assert run(*line.split(), "pipe") == expected
         writer.join()
         os.unlink("pipe")
     line = [sys.executable, "-m", "fastndcg", "plan", "-n", "50", "--from", "-"]
