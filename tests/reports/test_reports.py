@@ -408,6 +408,11 @@ class TestPage:
             for part in ("leaderboard", "pairs"):
                 assert (f'id="{part}"' in shown) == (f'href="#{part}"' in shown) == (names == "abc")
 
+    def test_headings_say_where_lower_is_better(self, page):
+        shown = page(fn.compare(results(LOW, MIXED, HIGH, metric="fallout@10")))
+        assert len(re.findall("<(?:h3|figcaption)>FallOut@10, lower is better</", shown)) == 5
+        assert "lower is better" not in page(fn.compare(results(LOW, MIXED, HIGH)))
+
     def test_all_pairs_are_a_matrix(self, page):
         comparison = compared(("a", "b", "c"))
         words = "\n".join(Tags(page(comparison)).words)
