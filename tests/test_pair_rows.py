@@ -1,5 +1,6 @@
 """Rows of pairs and competitors: arguments, ids, exports, statistics, errors, streams and the command line."""
 
+import itertools
 import json
 
 import numpy as np
@@ -149,3 +150,18 @@ def test_command_line_prints_pairs(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[1].split() == ["q1", "a", "0.5000"]
     assert main([*command, "--rows", "query"]) == 0
     assert "queries  undefined" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("evaluate", [fn.evaluate, fn.evaluate_pairs])
+def test_ids_of_compared_systems_have_one_type(evaluate):
+    """Texts and whole numbers are not ordered, neither as ids of queries nor in pairs with documents."""
+    systems = {}
+    for query, document in (("1", "2"), (1, "2"), ("1", 2), (1, 2)):
+        systems[query, document] = evaluate({query: {document: 1}}, {query: {document: 1.0}}, "rr")
+    for first, second in itertools.combinations(systems, 2):
+        given = {"a": systems[first], "b": systems[second]}
+        if evaluate is fn.evaluate and first[0] == second[0]:
+            assert "RR" in str(fn.compare(given, replicates=100))
+            continue
+        with pytest.raises(fn.InvalidTypeError, match="query ids must be of one type, but"):
+            fn.compare(given, replicates=100)

@@ -189,16 +189,11 @@ def _read_matrix(fields: Mapping[str, Any], name: str, n_rows: int, n_columns: i
 
 
 def _make_ids(ids: Iterable[Any]) -> Array:
-    """Return ids as an array of whole numbers or of texts, else of objects."""
+    """Return ids as an array: all are whole numbers, or all are texts."""
     ids = list(ids)
-    if any(isinstance(one, list | dict) for one in ids):
+    array = np.array(ids, None if ids else "U")
+    if {*map(type, ids)} not in (set(), {int}, {str}) or array.dtype.kind not in "iuU":
         raise TypeError(f"{shorten(ids)} in place of ids")
-    if all(type(query) is int for query in ids) or all(isinstance(query, str) for query in ids):
-        array = np.array(ids)
-        if array.dtype.kind in "iuU":
-            return array
-    array = np.empty(len(ids), object)
-    array[:] = ids
     return array
 
 

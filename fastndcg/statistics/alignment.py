@@ -126,11 +126,17 @@ def _check_id_types(names: list[str], ids: list[Array]) -> None:
     for name, system_ids in zip(names[1:], ids[1:], strict=True):
         if not len(system_ids) or not len(ids[0]):
             continue
-        if (system_ids.dtype.kind in "iu") != (ids[0].dtype.kind in "iu"):
+        first, own = ids[0][:1].tolist()[0], system_ids[:1].tolist()[0]
+        if _are_texts(first) != _are_texts(own):
             raise InvalidTypeError(
-                f"query ids must be of one type, but {shorten(names[0])} has {shorten(ids[0].tolist()[0])} and "
-                f"{shorten(name)} has {shorten(system_ids.tolist()[0])}. Use the same ids in all systems."
+                f"query ids must be of one type, but {shorten(names[0])} has {shorten(first)} and {shorten(name)} has "
+                f"{shorten(own)}. Use the same ids in all systems."
             )
+
+
+def _are_texts(row_id: Any) -> list[bool]:
+    """Return whether an id is a text, or the query and the document of a pair are."""
+    return [isinstance(part, str) for part in (row_id if isinstance(row_id, tuple) else [row_id])]
 
 
 def _merge_ids(ids: list[Array]) -> tuple[Array, list[Array]]:
