@@ -427,10 +427,10 @@ def evaluate_arrays(
     is_ready = groups is None and query_ids is None and isinstance(offsets, ARRAYS)
     rankings = make_ready_rankings(labels, scores, offsets) if is_ready else None
     if rankings is not None:  # other forms of arrays take as long to convert as a short query to evaluate
-        values = engine.evaluate_few(rankings, plan)
-        if values is None:
-            values = engine.run(rankings, request.metrics, request.array_convention, threads=threads).values.T
-        return values[0]  # type: ignore[no-any-return]
+        output = engine.evaluate_few(rankings, plan)
+        if output is None:
+            output = engine.run(rankings, request.metrics, request.array_convention, threads=threads)
+        return output.values[:, 0]
     if isinstance(offsets, Real):
         raise InvalidTypeError(
             f"`offsets` must be an array of the first document of each query, not {shorten(offsets)}. The cutoff is a "
@@ -457,8 +457,10 @@ def evaluate_prepared(
     out: Array | None = None,
 ) -> Results:
     """Evaluate one system against truth that has been read."""
+    has_plain_arrays = False
     if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # the usual call of a service
         joined: Any = truth.rankings(predictions)
+        has_plain_arrays = joined.patterns is None
     else:
         joined = join_system(truth, predictions, request, options, out)
     convention = request.qrels_convention if isinstance(truth, Qrels | TablePair) else request.array_convention
@@ -474,9 +476,14 @@ def evaluate_prepared(
         refuse_repeats((*request.metrics, *denominators))
     if out is not None:
         engine.check_out(out, joined.rankings, len(request.metrics))
-    output = engine.run(
+    own_out = None if denominators else out
+    few = None
+    if has_plain_arrays:
+        plan = make_plan(request.metrics, convention, denominators)
+        few = engine.evaluate_few(joined.rankings, plan, cache, own_out)
+    output = few or engine.run(
         joined.rankings, request.metrics, convention, denominators=denominators, undefined=joined.unjudged_queries,
-        threads=options.threads, cache=cache, out=None if denominators else out,
+        threads=options.threads, cache=cache, out=own_out,
     )  # fmt: skip
     judged: Shares = {}
     if joined.has_unjudged:
@@ -497,7 +504,7 @@ def list_notes(
     has_alternatives = isinstance(truth, Qrels) and truth.has_alternatives
     return (
         *note_confused(joined.rankings), *joined.notes, *(note_alternatives(metrics) if has_alternatives else ()),
-        *note_low_labels(highest_label, metrics, convention),
+        *(note_low_labels(highest_label, metrics, convention) if highest_label < 1 else ()),
     )  # fmt: skip
 
 

@@ -201,9 +201,11 @@ def run(
     return EvaluationOutput(values.T, n_tied, highest_label)
 
 
-def evaluate_few(rankings: Rankings, plan: Plan) -> Array | None:
+def evaluate_few(
+    rankings: Rankings, plan: Plan, cache: EvaluatorCache | None = None, out: Array | None = None
+) -> EvaluationOutput | None:
     """
-    Return the values of metrics for few documents in arrays, one metric a row, or None where `run` has to do more.
+    Evaluate metrics on few documents in arrays, or return None where `run` has to do more.
 
     One query of 100 documents takes 8 µs by this function and 9.5 µs by `run`, which gives the same bits.
     """
@@ -211,19 +213,14 @@ def evaluate_few(rankings: Rankings, plan: Plan) -> Array | None:
     n = rankings.n_documents + n_queries
     if not plan.is_thin or n > MAX_REUSED_SIZE or min(plan.depth, n) > MIN_DISCOUNT_RANKS or not n_queries:
         return None
-    values = np.empty((len(plan.tasks), n_queries))
-    try:
-        scratch = _spare_buffers.pop()
-    except IndexError:
-        scratch = Scratch()
+    values = np.empty((len(plan.tasks), n_queries)) if out is None else out
+    scratch = borrow_scratch(True, cache)
     try:
         context = EvaluationContext(rankings, plan, plan.discounts, AUTO, values, scratch)
-        scratch.restart()
-        labels = ChunkLabels(context, scratch, 0, n_queries)
-        compute_values(plan, Chunk(context, labels, scratch), values)
+        n_tied, highest_label = evaluate_chunk(plan, context, (0, n_queries), scratch, cache)
     finally:
-        _spare_buffers.append(scratch)
-    return values
+        (_spare_buffers if cache is None else cache.idle).append(scratch)
+    return EvaluationOutput(values.T, n_tied, highest_label)
 
 
 def run_both_kinds(
