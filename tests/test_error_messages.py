@@ -174,6 +174,12 @@ MISTAKES = {
         r"query q has none \(nothing is relevant\)"),
     "a curve at a cutoff": (lambda: compare().plot("curve", metric="ndcg@2"), "Give metric='nDCG', not 'nDCG@2'"),
     "a forest of a system": (lambda: compare().plot("forest", system="zzz"), "^`system` is for a histogram"),
+    "a text for a number": (lambda: fn.explain({1: {"a": 1}}, {1: {"a": 2}}, "rr", query="1"),
+        "none is called '1'. The ids are such as 1: write it like them, of one type"),
+    **{f"{what} by texts for numbers": (lambda what=what: COMPARED["a"].confidence_interval("ndcg@1", **{what: {"0": 1}}),
+        f"^`{what}` must have the ids of the queries, such as 0, but has none of them. Its first id is '0'")
+        for what in ("weights", "clusters", "strata")},
+    "segments by numbers": (lambda: fn.compare(COMPARED, segments={7: 1}), "^`segments` must have the ids of"),
     "another convention": (lambda: fn.conventions["default"].difference("lightgmb"), "Did you mean 'lightgbm'"),
 }  # fmt: skip
 
@@ -197,6 +203,8 @@ def test_results_say_what_did_not_happen():
     same, other = (fn.evaluate([[1, 0]] * 3, [[2, 1], [2, 1], last], "rr") for last in ([2, 1], [1, 2]))
     notes = fn.compare({"a": same, "b": same, "c": other}).remarks
     assert notes == ("b (RR): no query differs", "c (RR): too few queries differ for a p below 1.0000")
+    counted = fn.evaluate([[1, 0]] * 3, [[2, 1]] * 3, "num_ret")
+    assert fn.compare({"a": counted, "b": counted}).remarks == ("b (num_ret): no query differs",)
     interval = other.confidence_interval("rr")
     assert repr(interval) == f"Interval({interval})"
 

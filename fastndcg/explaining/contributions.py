@@ -234,6 +234,8 @@ def _find_query(ids: list[Any], query: Any) -> int:
     places = [place for place, query_id in enumerate(ids) if query_id == query] if isinstance(query, Hashable) else []
     if len(places) != 1:
         hint = suggest_name(query, map(str, ids)) or f" There are {len(ids)}: {examples}."
+        if not places and (query if isinstance(query, str) else shorten(query)) in map(str, ids):
+            hint = f" The ids are such as {examples}: write it like them, of one type."
         raise InvalidInputError(
             f"`query` must be the id of one query, but {len(places) or 'none'} is called {shorten(query)}.{hint}"
         )

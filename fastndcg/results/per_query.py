@@ -21,7 +21,7 @@ def read_per_query_array(values: Any, name: str, query_ids: Array) -> Array:
     if is_series(values):
         values = _read_series(values, name, query_ids)
     if isinstance(values, Mapping):
-        ids = [find_key(query, values) for query in query_ids.tolist()]
+        ids = _list_keys(values, name, query_ids)
         missing = [query for query in ids if query not in values]
         if missing:
             raise InvalidInputError(
@@ -64,7 +64,7 @@ def keep_known(values: Any, name: str, query_ids: Array) -> tuple[Any, list[str]
         values = _read_series(values, name, query_ids)
     if not isinstance(values, Mapping):
         return values, []
-    known = {find_key(query, values) for query in query_ids.tolist()}
+    known = set(_list_keys(values, name, query_ids))
     extra = _find_extra(values, known)
     if not extra:
         return values, []
@@ -92,6 +92,17 @@ def _read_series(series: Any, name: str, query_ids: Array) -> dict[Any, Any]:
             "results."
         )
     return dict(zip(ids, series.tolist(), strict=True))
+
+
+def _list_keys(values: Mapping[Any, Any], name: str, query_ids: Array) -> list[Any]:
+    """Return the key of each query, or raise an error if a mapping with values has none of them."""
+    ids = [find_key(query, values) for query in query_ids.tolist()]
+    if values and ids and not any(query in values for query in ids):
+        raise InvalidInputError(
+            f"`{name}` must have the ids of the queries, such as {shorten(ids[0])}, but has none of them. Its first id is "
+            f"{shorten(next(iter(values)))}: write the ids alike, of one type."
+        )
+    return ids
 
 
 def find_key(row_id: Any, values: Collection[Any]) -> Any:
@@ -150,16 +161,11 @@ def read_query_texts(texts: Any, query_ids: Array) -> dict[Any, str]:
         return {}
     if not isinstance(texts, Mapping):
         raise InvalidTypeError(f"`queries` must be {{query id: text}}, but is {shorten(texts)}. Pass a dict.")
-    ids = query_ids.tolist()
-    own_texts = {query: texts[find_key(query, texts)] for query in ids if find_key(query, texts) in texts}
+    keys = zip(query_ids.tolist(), _list_keys(texts, "queries", query_ids), strict=True)
+    own_texts = {query: texts[key] for query, key in keys if key in texts}
     for query, text in own_texts.items():
         if not isinstance(text, str):
             raise InvalidTypeError(
                 f"`queries` must have texts, but that of query {shorten(query)} is {shorten(text)}. Pass a str."
             )
-    if texts and ids and not own_texts:
-        raise InvalidInputError(
-            f"`queries` must have the ids of the compared queries, such as {shorten(ids[0])}, but has none of them. "
-            f"Its first id is {shorten(next(iter(texts)))}: write the ids alike, of one type."
-        )
     return own_texts

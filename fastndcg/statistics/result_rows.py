@@ -320,7 +320,8 @@ def explain_smallest_p_values(rows: Sequence[Row], settings: Settings) -> list[s
     limited = [row for row in rows if not math.isnan(row.smallest_p) and not settings.is_significant(row.smallest_p)]
     for row in sorted(limited, key=lambda row: row.smallest_p):
         reason = f"too few queries differ for a p below {format_p_value(row.smallest_p)}"
-        reason = reason if row.wins + row.losses else "no query differs"
+        differs = row.difference if math.isnan(row.wins) else row.wins + row.losses  # NaN without direction
+        reason = reason if differs else "no query differs"
         names.setdefault(reason, []).append(f"{show_name(row.system)} ({show_name(row.metric)})")
     return [f"{', '.join(some[:MOST_NAMED])}{_count_others(some)}: {reason}" for reason, some in names.items()]
 

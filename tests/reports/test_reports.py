@@ -292,7 +292,7 @@ class TestDocuments:
     @pytest.mark.parametrize(
         ("queries", "message"),
         [
-            ({"x": "y"}, "must have the ids of the compared"),
+            ({"x": "y"}, "must have the ids of the queries"),
             ({"q1": 3}, "must have texts"),
             (["a"], "must be {query id"),
         ],
