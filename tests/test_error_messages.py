@@ -176,7 +176,8 @@ MISTAKES = {
     "a forest of a system": (lambda: compare().plot("forest", system="zzz"), "^`system` is for a histogram"),
     "a text for a number": (lambda: fn.explain({1: {"a": 1}}, {1: {"a": 2}}, "rr", query="1"),
         "none is called '1'. The ids are such as 1: write it like them, of one type"),
-    **{f"{what} by texts for numbers": (lambda what=what: COMPARED["a"].confidence_interval("ndcg@1", **{what: {"0": 1}}),
+    **{f"{what} by texts for numbers": (
+        lambda what=what: COMPARED["a"].confidence_interval("ndcg@1", **{what: {"0": 1}}),
         f"^`{what}` must have the ids of the queries, such as 0, but has none of them. Its first id is '0'")
         for what in ("weights", "clusters", "strata")},
     "segments by numbers": (lambda: fn.compare(COMPARED, segments={7: 1}), "^`segments` must have the ids of"),
