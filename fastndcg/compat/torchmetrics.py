@@ -53,7 +53,6 @@ __all__ = [
     "retrieval_reciprocal_rank",
 ]
 
-FRACTIONS_ARE_RELEVANT = ("AP", "RR", "Success")
 CONVENTION = conventions["torchmetrics"]
 MOST_CUTOFFS = 2**31 - 1
 ADAPTIVE = CONVENTION.replace(precision_denominator="min(k, n_retrieved)")
@@ -108,7 +107,7 @@ def retrieval_normalized_dcg(preds: Any, target: Any, top_k: int | None = None, 
     >>> retrieval_normalized_dcg(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([0, 3, 1]))
     tensor(0.6590)
     """
-    return _evaluate(_make_metric("nDCG", _check_k(top_k)), preds, target, indexes)
+    return _evaluate(_make_metric("nDCG", _check_k(top_k)), preds, target, indexes, read_labels=np.asarray)
 
 
 def retrieval_precision(
@@ -135,20 +134,21 @@ def retrieval_precision(
     return _evaluate(_make_metric("P", _check_k(top_k)), preds, target, indexes, convention=convention)
 
 
-def _make_function(name: str, metric: str, value: str) -> Callable[..., Any]:
+def _make_function(
+    name: str, metric: str, value: str, *, read_cutoff: Callable[[Any], Any] | None = lambda top_k: top_k,
+    read_labels: Callable[[Any], Any] | None = None,
+) -> Callable[..., Any]:  # fmt: skip
     """Return a function of binary labels and a cutoff. `value` is the object of its docstring's first sentence."""
-    read_cutoff = _as_cutoff if metric in ("AP", "RR") else _check_k  # torchmetrics reads 0 as None there
-    is_inverted = name == "fall_out"
 
     def evaluate_metric(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
-        k = _check_k(read_cutoff(top_k))
-        return _evaluate(_make_metric(metric, k), preds, target, indexes, is_inverted=is_inverted)
+        k = None if read_cutoff is None else _check_k(read_cutoff(top_k))
+        return _evaluate(_make_metric(metric, k), preds, target, indexes, read_labels=read_labels)
 
     def evaluate_at_r(preds: Any, target: Any, *, indexes: Any = None) -> Any:
-        return _evaluate(_make_metric(metric, None), preds, target, indexes)
+        return evaluate_metric(preds, target, indexes=indexes)
 
-    function = evaluate_at_r if metric == "Rprec" else evaluate_metric
-    cutoff = "" if metric == "Rprec" else "top_k, "
+    function = evaluate_at_r if read_cutoff is None else evaluate_metric
+    cutoff = "" if read_cutoff is None else "top_k, "
     function.__name__ = function.__qualname__ = f"retrieval_{name}"
     function.__doc__ = f"""
     Compute the {value}.
@@ -212,7 +212,7 @@ def retrieval_auroc(
 def _find_first(preds: Any, target: Any, indexes: Any, k: int) -> Any:
     """Return the indices of the first k documents of each query. Queries are in the order of their first documents."""
     labels, scores = _check_tensors(_torch(), preds, target)
-    _check_binary(labels)
+    _read_binary(labels)
     ids = np.zeros(len(labels), int) if indexes is None else _check_indexes(indexes, preds)
     _, first_documents, query_numbers = np.unique(ids, return_index=True, return_inverse=True)
     queries = first_documents[query_numbers]
@@ -262,7 +262,7 @@ def retrieval_precision_recall_curve(
     """
     torch = _torch()
     labels, scores = _check_tensors(torch, preds, target)
-    _check_binary(labels)
+    _read_binary(labels)
     is_adaptive = _check_bool(adaptive_k)
     n_documents = len(labels)
     n_cutoffs = _check_k(max_k, "max_k") or n_documents
@@ -294,16 +294,12 @@ def _make_metric(name: str, k: int | None) -> Metric:
 
 def _evaluate(
     metric: Metric, preds: Any, target: Any, indexes: Any, *, convention: Convention = CONVENTION,
-    is_inverted: bool = False,
+    read_labels: Callable[[Any], Any] | None = None,
 ) -> Any:  # fmt: skip
-    """Return the value of a metric, or one for each query of `indexes`."""
+    """Return the value of a metric, or one for each query of `indexes`. By default labels are 0 and 1."""
     torch = _torch()
     labels, scores = _check_tensors(torch, preds, target)
-    if metric.name != "nDCG":
-        labels = _as_relevant(labels) if metric.name in FRACTIONS_ARE_RELEVANT else labels
-        _check_binary(labels)
-    if is_inverted:
-        labels = 1 - labels
+    labels = (read_labels or _read_binary)(labels)
     if indexes is None:
         value = evaluate(labels, scores, metric, offsets=(0, len(labels)), convention=convention).values[0, 0]
         return torch.tensor(value, dtype=torch.float32, device=preds.device)
@@ -345,15 +341,16 @@ def _as_array(values: Any) -> Any:
     return array if array.ndim == 1 and array.flags.c_contiguous else np.ascontiguousarray(array).reshape(-1)
 
 
-def _as_relevant(labels: Any) -> Any:
-    """Return labels with 1 in place of fractions between 0 and 1, which count as relevant."""
-    return np.where((labels > 0) & (labels < 1), 1, labels) if labels.dtype.kind == "f" else labels
+def _read_fractions(labels: Any) -> Any:
+    """Return binary labels with 1 in place of fractions between 0 and 1, which count as relevant."""
+    return _read_binary(np.where((labels > 0) & (labels < 1), 1, labels) if labels.dtype.kind == "f" else labels)
 
 
-def _check_binary(labels: Any) -> None:
-    """Raise an error for a label that is neither 0 nor 1."""
+def _read_binary(labels: Any) -> Any:
+    """Return labels, or raise an error for one that is neither 0 nor 1."""
     if labels.dtype != np.uint8 and not ((labels == 0) | (labels == 1)).all():
         raise LabelsError("`target` must contain `binary` values, only 0 and 1. Use target > 0, for example.")
+    return labels
 
 
 def _check_indexes(indexes: Any, preds: Any) -> Any:
@@ -397,18 +394,25 @@ def _torch() -> ModuleType:
 
 
 retrieval_average_precision = _make_function(
-    "average_precision", "AP", "average precision over the relevant documents in the first `top_k` ranks"
-)
-retrieval_reciprocal_rank = _make_function("reciprocal_rank", "RR", "reciprocal of the first relevant document's rank")
+    "average_precision", "AP", "average precision over the relevant documents in the first `top_k` ranks",
+    read_cutoff=_as_cutoff, read_labels=_read_fractions,
+)  # fmt: skip
+retrieval_reciprocal_rank = _make_function(
+    "reciprocal_rank", "RR", "reciprocal of the first relevant document's rank", read_cutoff=_as_cutoff,
+    read_labels=_read_fractions,
+)  # fmt: skip
 retrieval_recall = _make_function(
     "recall", "R", "recall: the fraction of the relevant documents that are in the first `top_k` ranks"
 )
 retrieval_r_precision = _make_function(
-    "r_precision", "Rprec", "precision in the first R ranks, where R is the number of relevant documents"
-)
+    "r_precision", "Rprec", "precision in the first R ranks, where R is the number of relevant documents",
+    read_cutoff=None,
+)  # fmt: skip
 retrieval_hit_rate = _make_function(
-    "hit_rate", "Success", "hit rate: 1 if a relevant document is in the first `top_k` ranks, 0 otherwise"
-)
+    "hit_rate", "Success", "hit rate: 1 if a relevant document is in the first `top_k` ranks, 0 otherwise",
+    read_labels=_read_fractions,
+)  # fmt: skip
 retrieval_fall_out = _make_function(
-    "fall_out", "R", "fall-out: the fraction of the nonrelevant documents in the first `top_k` ranks"
-)
+    "fall_out", "R", "fall-out: the fraction of the nonrelevant documents in the first `top_k` ranks",
+    read_labels=lambda labels: 1 - _read_binary(labels),
+)  # fmt: skip

@@ -286,10 +286,7 @@ def _refuse_missing(data: ItemData, metrics: tuple[Metric, ...]) -> None:
     }  # fmt: skip
     for metric in metrics:
         needs = list(metric.record.needs)
-        if metric.name == "ILD":
-            needs.append("vectors" if metric.get("distance") == "cosine" else "sets")
-        if metric.name == "novelty" and metric.get("share_of") == "users":
-            needs.append("n_users")
+        needs += [need for name, choice, need in metric.record.needs_by_choice if metric.get(name) == choice]
         for need in needs:
             if getattr(data, need) is None:
                 raise InvalidInputError(f"{remedies[need]} must be given for {metric}, but is missing")

@@ -48,7 +48,6 @@ LISTS_OF_IDS = (
     "meant? Give {query: set of ids} and {query: list of ids}"
 )
 SWAPPED = "no label is a whole number, and all scores are: were truth and predictions swapped?"
-NEED_ALL = ("R", "AP", "nDCG", "Rprec", "F", "bpref", "Q", "IPrec", "IAP")  # take each relevant document as needed
 _PAIRS = {
     "qrels": (
         "{document: label}, such as dict.fromkeys(ids, 1), or fn.Interactions where items are whole numbers",
@@ -210,7 +209,7 @@ def note_confused(rankings: Rankings) -> tuple[str, ...]:
 
 def note_alternatives(metrics: Iterable[Metric]) -> tuple[str, ...]:
     """Return a note on metrics for which all of a group of documents are needed, of which one is enough."""
-    names = [str(metric) for metric in metrics if metric.name in NEED_ALL]
+    names = [str(metric) for metric in metrics if metric.record.needs_all_relevant]
     need = f"{', '.join(names)} {'needs' if len(names) == 1 else 'need'} every document of a group"
     return (f"{need}, of which one is enough: evidence_recall counts groups",) if names else ()
 

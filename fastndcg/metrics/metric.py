@@ -538,7 +538,7 @@ def list_trec_lines(
                 metric = Metric(call[0], call[2], **call[1])
                 if request.measure.kind == "geometric":
                     metric = metric.aggregated("gm")
-                if metric.name == "Utility" and documents:
+                if documents and metric.get("documents") is not None:
                     metric = metric(documents=documents)
                 metric = at_level(metric, level)
             lines.append(TrecLine(order, name, metric))

@@ -328,11 +328,8 @@ def weight_in_mean(metric: Metric, labels: list[float], judged: list[float], con
         return n_relevant([], judged, definition) if metric.get("weight") == "positives" else len(labels)
     if not is_micro(metric, convention):
         return 1
-    if metric.name == "P":
-        return precision_denominator(labels, judged, definition)
-    return (
-        recall_denominator(labels, judged, definition) if metric.name == "R" else n_relevant(labels, judged, definition)
-    )
+    denominators = {"precision_denominator": precision_denominator, "recall_denominator": recall_denominator}
+    return denominators.get(metric.record.denominator, n_relevant)(labels, judged, definition)
 
 
 def check(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> None:
@@ -374,9 +371,8 @@ def apply_undefined_policy(
 ) -> None:
     """Replace undefined values by the value of the convention, or raise an error if it says so."""
     for metric, column in zip(metrics, values.T, strict=True):
-        choice = convention.undefined
-        if metric.name == "AP" and convention.undefined_ap != "as undefined":
-            choice = convention.undefined_ap
+        choice = getattr(convention, metric.record.undefined_choice)
+        choice = convention.undefined if choice == "as undefined" else choice
         undefined = np.isnan(column)
         if choice == "raise" and undefined.any():
             raise UndefinedMetricError(

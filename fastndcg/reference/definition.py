@@ -72,9 +72,8 @@ def make_gain(metric: Metric, convention: Convention) -> Callable[[float], float
 
 def choose_gain(metric: Metric, convention: Convention) -> Value:
     """Return the gain parameter of the metric, or the gain of the convention if it has none."""
-    if metric.name == "RBP" and convention.rbp_gain == "binary":
-        return metric.get("gain") or "binary"
-    return metric.get("gain") or convention.gain
+    is_binary = getattr(convention, metric.record.gain_choice) == "binary"
+    return metric.get("gain") or ("binary" if is_binary else convention.gain)
 
 
 def make_discount(metric: Metric, convention: Convention) -> Callable[[int], float]:

@@ -64,14 +64,11 @@ def read_scores(pairs: PairedRankings, q: int) -> tuple[dict[int, float], dict[i
 def value(metric: Metric, first: dict[int, float], second: dict[int, float]) -> float:
     """Return the value of a metric for one query."""
     function = load_twin(metric.record.place)
-    if metric.name in ("RBO", "tau_ap") and n_orders(first) * n_orders(second) > ORDERS_LIMIT:
+    if "average" in metric.record.ties and n_orders(first) * n_orders(second) > ORDERS_LIMIT:
         raise InvalidInputError(
             f"`reference` must have at most {ORDERS_LIMIT} orders of equal scores. Call fastndcg.agreement"
         )
-    if metric.name == "RBO":
-        return float(function(first, second, metric.get("p"), metric.get("form"), metric.k))
-    common = [document for document in first if document in second]
-    return float(function([first[document] for document in common], [second[document] for document in common]))
+    return float(function(first, second, metric))
 
 
 def n_orders(scores: dict[int, float]) -> int:

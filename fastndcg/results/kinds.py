@@ -170,7 +170,7 @@ class Agreement(Results):
     __slots__ = ()
 
     def _footer(self) -> list[str]:
-        averages = dict.fromkeys(metric.name for metric in self.metrics if metric.name in ("RBO", "tau_ap"))
+        averages = dict.fromkeys(metric.name for metric in self.metrics if "average" in metric.record.ties)
         ties = f"equal scores, which {self.n_tied} of {len(self)} queries have"
         first = f"{' and '.join(averages)}: means over all orders of {ties}" if averages else ties
         return [first, *self.notes]

@@ -1,9 +1,8 @@
 """
 Metrics of two rankings of the same documents, the first of which is the truth where that matters.
 
+scores          {document: score} of either ranking
 first, second   the scores of the documents that are in both rankings
-
-first, second   {document: score} of either ranking
 """
 
 from __future__ import annotations
@@ -12,9 +11,11 @@ import itertools
 import math
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from fastndcg.metrics.families.record import Parameter, Record
 
+Scores = dict[int, float]
 FEW = "fewer than two documents are in both rankings"
 ALL_TIED = f"{FEW}, or one ranks them all alike"
 EXPECTED = "the mean over all orders of equal scores, in either ranking"
@@ -105,21 +106,29 @@ RECORDS = (
 )
 
 
+def list_common(first: Scores, second: Scores) -> tuple[list[float], list[float]]:
+    """Return the scores in either ranking of the documents that both have."""
+    common = [document for document in first if document in second]
+    return [first[document] for document in common], [second[document] for document in common]
+
+
 def sign(x: float, y: float) -> int:
     """Return 1 if the first of two scores is higher, −1 if the second is higher, and 0 if they are equal."""
     return (x > y) - (x < y)
 
 
-def tau_b(first: list[float], second: list[float]) -> float:
+def tau_b(first_scores: Scores, second_scores: Scores, metric: Any) -> float:
     """Return Kendall's tau b: concordant minus discordant pairs, divided by the geometric mean of untied pairs."""
+    first, second = list_common(first_scores, second_scores)
     pairs = list(itertools.combinations(range(len(first)), 2))
     signs = [(sign(first[i], first[j]), sign(second[i], second[j])) for i, j in pairs]
     ordered = [sum(pair[side] != 0 for pair in signs) for side in (0, 1)]
     return sum(x * y for x, y in signs) / math.sqrt(math.prod(ordered)) if math.prod(ordered) else math.nan
 
 
-def spearman(first: list[float], second: list[float]) -> float:
+def spearman(first_scores: Scores, second_scores: Scores, metric: Any) -> float:
     """Return the correlation of the ranks."""
+    first, second = list_common(first_scores, second_scores)
     x = ranks(first)
     y = ranks(second)
     mean = Fraction(len(first) + 1, 2)
@@ -134,8 +143,9 @@ def ranks(scores: list[float]) -> list[Fraction]:
     return [rank + Fraction(scores.count(score) + 1, 2) for rank, score in zip(above, scores, strict=True)]
 
 
-def tau_ap(first: list[float], second: list[float]) -> float:
+def tau_ap(first_scores: Scores, second_scores: Scores, metric: Any) -> float:
     """Return tau AP, averaged over all orders of equal scores in both rankings."""
+    first, second = list_common(first_scores, second_scores)
     n = len(first)
     if n < 2:
         return math.nan
@@ -159,8 +169,9 @@ def list_orders(scores: list[float]) -> list[list[int]]:
     return [[document for level in order for document in level] for order in products]
 
 
-def tau_ap_b(first: list[float], second: list[float]) -> float:
+def tau_ap_b(first_scores: Scores, second_scores: Scores, metric: Any) -> float:
     """Return the mean of tau AP b in both directions."""
+    first, second = list_common(first_scores, second_scores)
     return (tau_ap_b_one_way(first, second) + tau_ap_b_one_way(second, first)) / 2
 
 
@@ -174,16 +185,17 @@ def tau_ap_b_one_way(first: list[float], second: list[float]) -> float:
     return 2 * math.fsum(shares) / len(shares) - 1 if shares else math.nan
 
 
-def rbo(first: dict[int, float], second: dict[int, float], p: float, form: str, k: int | None) -> float:
+def rbo(first_scores: Scores, second_scores: Scores, metric: Any) -> float:
     """Return RBO, averaged over all orders of equal scores in both rankings."""
-    if not first or not second:
+    if not first_scores or not second_scores:
         return math.nan
-    compute = extrapolated if form == "ext" else lowest
-    values = [compute(x[:k], y[:k], p) for x in lists(first) for y in lists(second)]
+    compute = extrapolated if metric.get("form") == "ext" else lowest
+    k, p = metric.k, metric.get("p")
+    values = [compute(x[:k], y[:k], p) for x in lists(first_scores) for y in lists(second_scores)]
     return math.fsum(values) / len(values)
 
 
-def lists(scores: dict[int, float]) -> list[list[int]]:
+def lists(scores: Scores) -> list[list[int]]:
     """Return every list of the documents by falling score."""
     documents = list(scores)
     return [[documents[i] for i in order] for order in list_orders(list(scores.values()))]

@@ -66,6 +66,7 @@ RECORDS = (
             ("RePlay", "Surprisal: over log2 of the number of users, so that it is at most 1"),
         ),
         needs=("popularity",),
+        needs_by_choice=(("share_of", "users", "n_users"),),
     ),
     _of_items(
         name="tail",
@@ -94,6 +95,11 @@ RECORDS = (
         title="intra-list diversity",
         use="How different the items of one list are; to see whether a list is monotonous.",
         place="beyond_accuracy.cosine_diversity",
+        needs_by_choice=(
+            ("distance", "cosine", "vectors"),
+            ("distance", "jaccard", "sets"),
+            ("distance", "hamming", "sets"),
+        ),
         variants=(
             ("distance", "jaccard", "beyond_accuracy.jaccard_diversity"),
             ("distance", "hamming", "beyond_accuracy.hamming_diversity"),

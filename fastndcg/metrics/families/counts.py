@@ -22,6 +22,7 @@ RECORDS = (
         use="How early relevant documents come over the whole ranking, recall included; the classic for binary "
         "labels and searches that want all of them.",
         place="counts.average_precision",
+        needs_all_relevant=True,
         denominator="ap_denominator",
         undefined_choice="undefined_ap",
         sum="precisions",
@@ -55,6 +56,7 @@ RECORDS = (
         use="The share of the relevant documents among the first k; for a first stage whose candidates others rerank "
         "or read.",
         place="counts.recall",
+        needs_all_relevant=True,
         is_additive=True,
         denominator="recall_denominator",
         has_micro_mean=True,
@@ -72,6 +74,7 @@ RECORDS = (
         use="Precision and recall in one number, as low as the lower of both suggests; where a set is returned "
         "rather than a ranking.",
         place="counts.f_score",
+        needs_all_relevant=True,
         sum="found",
         formula="(1 + beta²) · P@k · R@k / (beta² · P@k + R@k)",
         undefined="nothing is relevant",
@@ -86,6 +89,7 @@ RECORDS = (
         use="Precision at as many documents as are relevant, where precision equals recall; for queries with very "
         "different numbers of relevant documents.",
         place="counts.r_precision",
+        needs_all_relevant=True,
         denominator="min(k, n_relevant)",
         has_micro_mean=True,
         formula="P at rank min(k, mult · R + 0.9, cut to a whole number), R being the number of relevant documents",

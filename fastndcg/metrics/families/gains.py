@@ -26,6 +26,7 @@ RECORDS = (
         use="The share of the best possible gain that the ranking delivers near its top; the first choice for graded "
         "labels.",
         place="gains.ndcg",
+        needs_all_relevant=True,
         is_additive=True,
         gain_sums=("DCG", "IDCG"),
         ideal="by convention",
@@ -172,6 +173,7 @@ RECORDS = (
         use="Average precision for graded labels: precision blended with the share of the gain found so far; as at "
         "NTCIR.",
         place="gains.q_measure",
+        needs_all_relevant=True,
         denominator="ap_denominator",
         takes_repeats=False,
         formula="sum over ranks r = 1 … k with a relevant document of (C(r) + beta · G(r)) / (r + beta · G*(r)), where "

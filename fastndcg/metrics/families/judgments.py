@@ -26,6 +26,7 @@ RECORDS = (
         use="How few judged documents that are not relevant stand above relevant ones, ignoring the unjudged; where "
         "judgments are far from complete.",
         place="judgments.binary_preference",
+        needs_all_relevant=True,
         takes_repeats=False,
         selections=("judged",),
         formula="mean over relevant documents, 0 for those not found, of 1 − min(o, R) / min(O, R); o: judged "

@@ -178,6 +178,7 @@ RECORDS = (
         title="interpolated precision at a recall",
         use="The best precision at or beyond a recall; for curves of precision and recall that fall.",
         place="pairs.interpolate",
+        needs_all_relevant=True,
         formula="highest P@r at any rank r by which recall · R relevant documents are found, rounded as the convention "
         f"says; 0 if so many are not found; {NO_AVERAGE}",
         undefined="nothing is relevant",
@@ -192,6 +193,7 @@ RECORDS = (
         use="The area below the interpolated curve of precision and recall at eleven points; for comparisons with "
         "results of early TREC.",
         place="pairs.average_over_recalls",
+        needs_all_relevant=True,
         formula=f"mean of IPrec over the recalls; {NO_AVERAGE}",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,

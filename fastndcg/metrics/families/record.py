@@ -177,6 +177,10 @@ class Record:
         The public function that takes the metric.
     needs : tuple of str
         Arguments of that function that the metric needs.
+    needs_by_choice : tuple of (str, str, str)
+        A parameter, a choice of it, and what this choice needs: a field of the item data.
+    needs_all_relevant : bool
+        Whether a ranking without one of the relevant documents has a lower value.
     has_one_value : bool
         Whether the metric has one value for all users together.
     family : str
@@ -222,6 +226,8 @@ class Record:
     view: str = "labels"
     function_name: str = "evaluate"
     needs: tuple[str, ...] = ()
+    needs_by_choice: tuple[tuple[str, str, str], ...] = ()
+    needs_all_relevant: bool = False
     has_one_value: bool = False
     family: str = "custom"
 
