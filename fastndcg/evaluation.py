@@ -49,7 +49,6 @@ from fastndcg.rankings.compact import CountedRankings
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, count_before
 from fastndcg.results.results import Results, Shares
-from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.progress import without_progress
 from fastndcg.runtime.threads import check_threads
 
@@ -248,7 +247,7 @@ def evaluate(
     return evaluator._evaluate(predictions)
 
 
-class Evaluator(Picklable):
+class Evaluator:
     """
     Truth that is prepared once, for the predictions of many systems or training rounds.
 

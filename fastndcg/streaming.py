@@ -22,7 +22,6 @@ from fastndcg.rankings.validation import Array
 from fastndcg.results.aggregates import PartialSums
 from fastndcg.results.results import MeanTable, Results
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class _Totals(NamedTuple):
     notes: tuple[str, ...] | None = None
 
 
-class StreamingEvaluator(Picklable):
+class StreamingEvaluator:
     """
     Evaluate batches of whole queries, from a generator, a training loop or a database cursor.
 

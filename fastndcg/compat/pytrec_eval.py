@@ -42,7 +42,6 @@ from fastndcg.metrics.metric import Metric, at_level, list_trec_lines
 from fastndcg.metrics.trec_eval import BY_NAME, NICKNAMES, NOT_IN_ALL, SINCE_10, TrecMeasureRequest
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.foreign_arrays import Picklable
 
 __all__ = ["RelevanceEvaluator", "compute_aggregated_measure", "install", "parse_qrel", "parse_run", "uninstall"]
 
@@ -77,7 +76,7 @@ class StructureError(InvalidTypeError, AttributeError, AssertionError):
     """Input is no dict, or a line has the wrong fields or a document that its query has already."""
 
 
-class RelevanceEvaluator(Picklable):
+class RelevanceEvaluator:
     """
     Judgments and measures that are prepared once for the runs of many systems.
 

@@ -33,7 +33,6 @@ from fastndcg.named_conventions import Convention
 from fastndcg.rankings.compact import ScoreRowRankings
 from fastndcg.rankings.rankings import Rankings, check_patterns, has_labels_below_0
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.foreign_arrays import MappedFile, find_mapped_file
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all
 
@@ -293,8 +292,6 @@ def find_growth(rankings: Rankings) -> int:
     """
     if rankings.judged_hits is not None or isinstance(rankings, ScoreRowRankings):
         return 1
-    for file in list_mapped_files(rankings):
-        file.check()
     sample = rankings.labels[:GROWTH_SAMPLE]
     return min(max(len(sample) // max(int(np.count_nonzero(sample)), 1), 1), MAX_GROWTH)
 
@@ -345,7 +342,6 @@ def evaluate_on_threads(
 ) -> list[tuple[int, float]]:
     """Evaluate all chunks on threads, and return what `evaluate_chunk` returns of each."""
     plan, chunks, _ = prepared
-    files = list_mapped_files(context.rankings)
     found: list[tuple[int, float]] = []
     borrowed: list[Scratch] = []
 
@@ -354,8 +350,6 @@ def evaluate_on_threads(
         borrowed.append(scratch)
 
         def work(span: Span) -> None:
-            for file in files:
-                file.check()
             found.append(evaluate_chunk(plan, context, span, scratch, cache))
 
         return work
@@ -371,13 +365,6 @@ def evaluate_on_threads(
             Scratch.equalize(borrowed)
             cache.idle.extend(borrowed)
     return found
-
-
-def list_mapped_files(rankings: Rankings) -> list[MappedFile]:
-    """Return the files that labels and scores are mapped from. Their sizes are checked before each chunk."""
-    if rankings.judged_hits is not None or isinstance(rankings, ScoreRowRankings):
-        return []
-    return [file for array in (rankings.labels, rankings.scores) if (file := find_mapped_file(array)) is not None]
 
 
 def evaluate_chunk(

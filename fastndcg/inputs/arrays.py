@@ -31,7 +31,6 @@ from fastndcg.rankings.validation import (
     read_only,
     refuse_names,
 )
-from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.imports import optional_import
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ BOTH_WAYS = f". Give a score for each label, as rows of one length or by offsets
 
 
 @dataclass(slots=True)
-class ArrayLayout(Picklable):
+class ArrayLayout:
     """
     The queries of arrays of one shape.
 
@@ -113,7 +112,7 @@ class ArrayLayout(Picklable):
         return document if self.order is None else int(self.order[document])
 
 
-class ArrayTruth(Picklable):
+class ArrayTruth:
     """Labels and their layout, ready for the scores of many systems."""
 
     _patterns: Patterns | None = None  # labels number these patterns if the last dimension are subtopics
@@ -142,6 +141,7 @@ class ArrayTruth(Picklable):
         self.__dict__ |= freeze(state)
         arrays = ("offsets", "order", "query_ids")
         self._layout = replace(self._layout, **{name: freeze(getattr(self._layout, name)) for name in arrays})
+        as_offsets(self._layout.offsets, "offsets", len(self._labels))
 
     def rankings(self, scores: Any) -> Rankings:
         """Make rankings of scores of the same shape."""

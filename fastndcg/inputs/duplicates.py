@@ -25,7 +25,6 @@ from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import Array, put, read_only
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import Picklable
 
 CHOICES = ("raise", "first", "best", "sum", "counted")
 FUSED_CHOICES = CHOICES[:-1]  # of `fuse`, which needs distinct documents
@@ -40,7 +39,7 @@ NOTES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Duplicates(Picklable):
+class Duplicates:
     """What becomes of the rows of a document that its query has again."""
 
     choice: str  # of `CHOICES`
@@ -289,7 +288,7 @@ LAST = "last "
 CHUNKS = ("chunk_id", "chunk", "passage_id", "passage", "node_id", "pid")  # columns of `parents`, if it is a frame
 
 
-class Parents(Picklable):
+class Parents:
     """The document of each chunk."""
 
     __slots__ = ("_documents", "_find", "column")

@@ -28,7 +28,6 @@ from fastndcg.rankings.validation import (
     put,
     read_only,
 )
-from fastndcg.runtime.foreign_arrays import Picklable
 
 PADDING = -1
 
@@ -41,7 +40,7 @@ class Recommended(NamedTuple):
     longest: int
 
 
-class Recommendations(Picklable):
+class Recommendations:
     """
     Recommended items with options.
 
@@ -244,6 +243,10 @@ class Interactions(ReadOnly):
 
     def __repr__(self) -> str:
         return f"Interactions of {self.n_users} users, {len(self.items)} items"
+
+    def _check_restored(self) -> None:
+        as_offsets(self.offsets, "offsets", len(self.items))
+        _convert_labels(self.labels, len(self.items))
 
     def _check_labels(self) -> None:
         """Raise for labels that are not finite. Labels in int8 are always finite."""

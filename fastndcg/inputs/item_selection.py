@@ -17,7 +17,6 @@ from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.rankings import refuse_changed
 from fastndcg.rankings.validation import Array, as_array, count_before, read_only
-from fastndcg.runtime.foreign_arrays import Picklable
 
 MISSING_TRUTH = ("raise", "skip", "unretrieved")
 
@@ -66,7 +65,7 @@ NumberIds = Callable[[ItemLists | Qrels | IdColumn, str], ItemLists]  # from ids
 NO_LISTS = ItemLists(read_only(np.empty(0, "i4")), read_only(np.zeros(1, "i8")), None, False)
 
 
-class ItemSelection(Picklable):
+class ItemSelection:
     """
     The items that count for each user: excluded ones, candidates, and what is done about others in the truth.
 

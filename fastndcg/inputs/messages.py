@@ -34,7 +34,6 @@ from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import CHOICES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.foreign_arrays import Picklable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -404,7 +403,7 @@ def _refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) 
 
 
 @dataclass(slots=True)
-class Options(Picklable):
+class Options:
     """
     Options for reading the truth and the predictions. See `evaluate` for most options.
 

@@ -42,12 +42,11 @@ from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.compact import NO_COUNTS, CountedHits, CountedRankings, RankCounts, ScoreRowRankings, ScoreRows
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array, count_before, read_only
-from fastndcg.runtime.foreign_arrays import Picklable, find_mapped_file
 
 SIDES = ("truth", "predictions")
 
 
-class Model(Picklable, ABC):
+class Model(ABC):
     """
     Predictions that score every user, or query, against every item, or document.
 
@@ -543,7 +542,6 @@ class _RowBuilder:
 
     def __init__(self, scores: Any, matched: MatchedItems, *, is_ready: bool) -> None:
         self._scores = scores
-        self._file = find_mapped_file(scores) if isinstance(scores, np.ndarray) else None
         self._matched = matched
         self._is_ready = is_ready
         self._converted = np.empty(0, SCORE_DTYPES.get(scores.dtype.str[1:], "f8"))
@@ -584,8 +582,6 @@ class _RowBuilder:
 
     def _read_rows(self, first: int, stop: int) -> Array:
         """Return the scores of some users in one dimension, converted if kernels cannot read them."""
-        if self._file is not None:
-            self._file.check()
         rows = self._scores[first:stop]
         if self._is_ready:
             return read_only(rows.reshape(-1))

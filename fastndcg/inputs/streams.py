@@ -36,7 +36,6 @@ from fastndcg.parsing import as_float
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels, as_offsets, as_scores, is_wide, read_only
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.imports import optional_import
 from fastndcg.runtime.progress import is_watched
 
@@ -84,7 +83,7 @@ class Batch(NamedTuple):
     first_rows: Array
 
 
-class ScoredRows(Picklable):
+class ScoredRows:
     """Labels and scores, query after query."""
 
     def __init__(

@@ -42,6 +42,7 @@ from fastndcg.rankings.validation import (
     Array,
     ReadOnly,
     as_labels,
+    as_offsets,
     as_scores,
     check_whole_number,
     put,
@@ -111,6 +112,11 @@ class Table(ReadOnly, Exportable):
         self._fill(Rows(queries.take(groups.firsts), groups, documents, values), source)
         if not self.may_repeat:
             self.refuse_repeats(None)
+
+    def _check_restored(self) -> None:
+        as_offsets(self.offsets, "offsets", len(self.documents))
+        if len(self.offsets) != len(self.queries) + 1 or len(self.values) != len(self.documents):
+            raise InvalidInputError(f"a pickle of a {self.what} must have a value for each document. Make it anew")
 
     @classmethod
     def of(cls, rows: Rows, source: Source, threads: int | None = None) -> Self:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fastndcg.errors import InvalidInputError
+
 if TYPE_CHECKING:  # the command line parses metrics without NumPy
     import numpy as np
 
@@ -18,14 +20,15 @@ class IdBytes(NamedTuple):
     width: int
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from fastndcg.runtime.foreign_arrays import pack_arrays
-
-        return _restore, pack_arrays(tuple(self))
+        return _restore, tuple(self)
 
 
 def _restore(data: np.ndarray, offsets: np.ndarray, width: int) -> IdBytes:
     for array in (data, offsets):  # pickle makes arrays that can be written
         array.flags.writeable = False
+    starts, ends = offsets[:-1], offsets[1:]
+    if not width and not (len(offsets) and offsets[0] >= 0 and offsets[-1] <= len(data) and (starts <= ends).all()):
+        raise InvalidInputError("ids of a pickle must be cut by rising `offsets` within their bytes. Make it anew")
     return IdBytes(data, offsets, width)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import CheckedRankings, Rankings, has_labels_below_0
-from fastndcg.rankings.validation import Array, read_only
+from fastndcg.rankings.validation import Array, as_offsets, read_only
 
 DOCUMENT_ARRAYS = ("judged", "labels", "scores", "tie_keys")
 NO_TIES = read_only(np.empty(0, "i4"))
@@ -80,6 +80,9 @@ class CompactRankings(CheckedRankings):
         self.patterns = None
         self.are_ordinals = self.has_repeats = False
         self._find_name = find_name
+
+    def _check_restored(self) -> None:
+        as_offsets(self.offsets, "offsets", self.n_documents)
 
     def __getattr__(self, name: str) -> Any:
         """Make the arrays of all documents on first use."""

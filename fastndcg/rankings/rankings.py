@@ -28,7 +28,6 @@ from fastndcg.rankings.validation import (
     read_only,
 )
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import Picklable
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -68,7 +67,7 @@ def _list_positive(labels: Array, offsets: Array) -> tuple[Array, Array]:
     return queries, labels[places].astype("f8")
 
 
-class Patterns(Picklable):
+class Patterns:
     """
     The distinct sets of judgments by subtopic.
 
@@ -259,6 +258,14 @@ class Rankings(ReadOnly):
         if self.judged is not None and ((self.labels != 0) & ~self.judged).any():
             rule = "be 0 where `judged` is False: An unjudged document has no label"
             self.refuse("labels", (self.labels != 0) & ~self.judged, rule)
+
+    def _check_restored(self) -> None:
+        as_offsets(self.offsets, "offsets", len(self.labels))
+        for name in ("scores", "judged", "tie_keys"):
+            if getattr(self, name) is not None:
+                _same_length(getattr(self, name), name, len(self.labels), "labels")
+        if self.pool is not None:
+            _as_pool(self.pool, len(self.offsets) - 1)
 
     @staticmethod
     def from_checked(

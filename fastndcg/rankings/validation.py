@@ -12,7 +12,6 @@ from fastndcg.errors import Argument, InvalidInputError, InvalidTypeError, short
 from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.parsing import as_float
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import Picklable, hold, is_mapped
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,7 +28,7 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-class ReadOnly(Picklable):
+class ReadOnly:
     """
     Base class of objects whose arrays were checked together.
 
@@ -44,6 +43,10 @@ class ReadOnly(Picklable):
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         put(self, **freeze(state[1]))
+        self._check_restored()
+
+    def _check_restored(self) -> None:
+        """Raise for arrays of a pickle that do not fit each other."""
 
 
 def put(target: ReadOnly, **attributes: Any) -> None:
@@ -153,9 +156,9 @@ def as_numbers(values: npt.ArrayLike, name: str, ndim: int | None = None) -> Arr
 
 
 def as_array(values: npt.ArrayLike, name: str) -> Array:
-    """Convert a value to an array of any dtype, in memory if it is small. Raise if that fails, or a value is masked."""
+    """Convert a value to an array of any dtype. Raise if that fails, or a value is masked."""
     if type(values) is np.ndarray:
-        return values if values.base is None else hold(values)
+        return values
     try:
         array = np.asarray(values)
     except ValueError:
@@ -171,7 +174,7 @@ def as_array(values: npt.ArrayLike, name: str) -> Array:
     if is_masked_array(values) and np.ma.is_masked(values):
         place = int(np.flatnonzero(np.ma.getmaskarray(values))[0])
         raise InvalidInputError(f"`{name}` must have no masked value, but {name}[{place}] is masked. Fill or drop it")
-    return array if array.base is None else hold(array)
+    return array
 
 
 def _unreadable_tensor(tensor: Any, name: str) -> str:
@@ -255,7 +258,6 @@ def is_kernel_ready(values: npt.ArrayLike, dtypes: frozenset[np.dtype[Any]]) -> 
         and values.ndim == 1
         and values.dtype in dtypes
         and values.flags.num & IN_ORDER == IN_ORDER
-        and ((base := values.base) is None or (type(base) is NumpyArray and base.base is None) or not is_mapped(values))
     )
 
 

@@ -25,7 +25,6 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import format_value
 from fastndcg.rankings.validation import Array, read_only
-from fastndcg.runtime.foreign_arrays import Picklable
 
 UNIT = 1 << 1074  # the smallest float64 above 0 is 1 / UNIT
 LIMB_BITS = 32
@@ -37,7 +36,7 @@ VERSION = b"1"
 
 
 @dataclass(slots=True)
-class ExactSum(Picklable):
+class ExactSum:
     """
     The sum of values without NaN, and the number of values.
 

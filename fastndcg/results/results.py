@@ -26,7 +26,6 @@ from fastndcg.results.saved import (
     describe_extras,
 )
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import Picklable
 
 if TYPE_CHECKING:
     from fastndcg.statistics.intervals import Interval
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 Shares = Mapping[str, float] | Callable[[], Mapping[str, float]]  # of judged documents, or what measures them
 
 
-class MeanTable(Picklable, Printable):
+class MeanTable(Printable):
     """
     Base class of `Results` and `Summary`: the means of metrics in a printed table, and counts of queries.
 

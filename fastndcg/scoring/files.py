@@ -13,9 +13,9 @@ from fastndcg.inputs.files import check_path, read_lines
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import FileRows
 from fastndcg.runtime.imports import optional_import
 from fastndcg.scoring.embeddings import Embeddings
+from fastndcg.scoring.vectors import FileRows
 
 NPY = ".npy"
 SAFETENSORS = ".safetensors"

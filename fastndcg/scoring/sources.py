@@ -16,7 +16,6 @@ from fastndcg.inputs.messages import Options
 from fastndcg.inputs.streams import parse_memory
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, read_only
-from fastndcg.runtime.foreign_arrays import find_mapped_file
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all
 from fastndcg.scoring.consumers import CandidateColumns, Consumer, Source
@@ -69,13 +68,13 @@ class Operands:
 
     def take_users(self, users: Any, out: Any) -> None:
         """Write the rows of some users to the first rows of an operand."""
-        rows = self._take(take_rows(self._factors.users, users), out)
+        rows = self._take(self._factors.users[users], out)
         if self._has_bias:
             rows[:, -1] = 1
 
     def take_items(self, items: Any, out: Any) -> None:
         """Write the rows of some items to the first rows of an operand."""
-        rows = self._take(take_rows(self._factors.items, items), out)
+        rows = self._take(self._factors.items[items], out)
         if self._factors.item_biases is not None:
             rows[:, -1] = self._factors.item_biases[items]
 
@@ -104,14 +103,6 @@ class BitOperands(Operands):
         words[:, : values.shape[1]] = values
         words[:, values.shape[1] :] = 0
         return words
-
-
-def take_rows(vectors: Array, rows: slice | Array) -> Array:
-    """Return rows of vectors. Raise if they are mapped from a file that has become too short."""
-    file = find_mapped_file(vectors) if isinstance(vectors, np.ndarray) and vectors.base is not None else None
-    if file is not None:
-        file.check()
-    return vectors[rows]
 
 
 def finish_scores(factors: Factors, users: Array, scores: Array) -> Array:

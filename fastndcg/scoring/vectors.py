@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -9,11 +11,71 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.rankings.validation import Array, as_array
-from fastndcg.runtime.foreign_arrays import FileRows
-from fastndcg.scoring.sources import OPERANDS, Factors, compute_squares, name_dtype, take_rows
+from fastndcg.runtime.escapes import show_name
+from fastndcg.scoring.sources import OPERANDS, Factors, compute_squares, name_dtype
 
 BLOCK_BYTES = 1 << 22  # that are checked at once
 BLOCK_ROWS = 1 << 14  # of a tensor
+
+
+class FileRows:
+    """
+    Rows of an array in a file, read by calls of the system when they are taken.
+
+    A file that is cut is an error. A read of a mapped one ends the process.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Two numbers.
+    dtype : dtype
+        That of the file.
+    """
+
+    ndim = 2
+
+    def __init__(self, path: str, offset: int, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.itemsize = dtype.itemsize
+        self._path = path
+        self._offset = offset
+        self._file = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._file)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice | Array) -> Array:
+        if isinstance(rows, slice):
+            first, stop, _ = rows.indices(len(self))
+            out = np.empty((max(stop - first, 0), self.shape[1]), self.dtype)
+            self._read(out, first)
+            return out
+        out = np.empty((len(rows), self.shape[1]), self.dtype)
+        starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1).tolist()  # of consecutive rows
+        for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+            self._read(out[start:stop], int(rows[start]))
+        return out
+
+    def __reduce__(self) -> tuple[Any, tuple[Array]]:
+        return np.asarray, (self[:],)
+
+    def _read(self, out: Array, first: int) -> None:
+        """Fill an array with the rows from `first` on."""
+        rest = out.reshape(-1).view("u1").data
+        place = self._offset + first * self.shape[1] * self.itemsize
+        while len(rest):
+            n = os.preadv(self._file, [rest], place)
+            if n == 0:
+                n_bytes = self._offset + self.shape[0] * self.shape[1] * self.itemsize
+                size = os.fstat(self._file).st_size
+                raise InvalidInputError(
+                    f"{show_name(self._path)} must keep its {n_bytes} bytes while it is read, but has {size}: another "
+                    "program cut it. Write it anew, and open it again"
+                )
+            rest = rest[n:]
+            place += n
 
 
 class Peak(NamedTuple):
@@ -198,7 +260,7 @@ def check_vectors(vectors: Any, name: str, *, has_direction: bool) -> Peak:
     measure = measure_tensor if is_tensor(vectors) else measure_array
     n_rows = BLOCK_ROWS if is_tensor(vectors) else max(BLOCK_BYTES // max(vectors.shape[1] * vectors.itemsize, 1), 1)
     for start in range(0, len(vectors), n_rows):
-        sizes, lengths = measure(take_rows(vectors, slice(start, start + n_rows)), has_direction=has_direction)
+        sizes, lengths = measure(vectors[start : start + n_rows], has_direction=has_direction)
         if not np.isfinite(sizes).all():
             row = start + int(np.argmin(np.isfinite(sizes)))
             refuse_number(vectors[row : row + 1], name, row)

@@ -21,7 +21,6 @@ from fastndcg.results.notes import notes_on_results
 from fastndcg.results.per_query import keep_known, read_query_texts
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.statistics.alignment import AlignedValues
 from fastndcg.statistics.all_pairs import Pair, make_pair_columns, make_pair_settings, run_pair_tests
 from fastndcg.statistics.curves import CurvePoint
@@ -78,7 +77,7 @@ class ComparedInputs(NamedTuple):
     convention: Convention
 
 
-class Comparison(Picklable, Printable):
+class Comparison(Printable):
     """
     The comparison of systems with a baseline, query by query. `compare` returns it.
 

@@ -26,7 +26,6 @@ from fastndcg.results.notes import notes_on_results
 from fastndcg.results.results import Results
 from fastndcg.results.saved import is_saved_result
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.statistics.alignment import align, check_aggregates_are_means, find_clusters, list_row_ids, refuse_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
@@ -114,7 +113,7 @@ class Regression(NamedTuple):
         return self.candidate - self.baseline
 
 
-class Gate(Picklable, Table[GateRow]):
+class Gate(Table[GateRow]):
     """
     The verdict on a candidate. `gate` returns it.
 

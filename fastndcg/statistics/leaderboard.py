@@ -21,7 +21,6 @@ from fastndcg.results.kinds import PairResults
 from fastndcg.results.notes import describe_judged, describe_missing, notes_on_results, notes_on_systems
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.progress import track
 from fastndcg.statistics.alignment import align, refuse_means
 from fastndcg.statistics.analysis import Analysis
@@ -96,7 +95,7 @@ class _Board(NamedTuple):
     sign: int  # -1 if lower means are better
 
 
-class Leaderboard(Picklable, Table[BoardRow]):
+class Leaderboard(Table[BoardRow]):
     """
     Systems in the order of their means, with rank sets and tiers. `leaderboard` returns it.
 

@@ -155,8 +155,7 @@ def test_errors(vectors, run, arguments, message):
 
 
 def test_vectors_of_numpy_are_not_read_into_memory(vectors):
-    from fastndcg.runtime.foreign_arrays import FileRows
-    from fastndcg.scoring.files import read_embeddings
+    from fastndcg.scoring.files import FileRows, read_embeddings
 
     expected = [np.load(path) for path in PAIR.split(",")]
     model = read_embeddings(PAIR)

@@ -20,7 +20,6 @@ from fastndcg.exports import align_columns, write_whole
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import latex, show_name
-from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.compare import compare as compare_systems
 
@@ -189,7 +188,7 @@ def _count_wins(values: Array, other_values: Array) -> dict[str, int]:
 
 
 @dataclass(repr=False, eq=False)
-class Report(Picklable):
+class Report:
     """
     The result of `compare`, with ranx's tables.
 

@@ -24,7 +24,6 @@ from fastndcg.inputs.table import Run as ReadRun
 from fastndcg.inputs.writers import DEFAULT_TAG, WRITERS
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.imports import optional_import
 
 Rows = dict[str, dict[str, Any]]
@@ -52,7 +51,7 @@ class FileError(InvalidInputError, OSError, EOFError, RuntimeError):
     """A compressed file is damaged."""
 
 
-class Table(Picklable):
+class Table:
     """
     Numbers of documents {query: {document: number}} with a name.
 

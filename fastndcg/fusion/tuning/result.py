@@ -26,7 +26,6 @@ from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.foreign_arrays import Picklable
 from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.compare import compare
 from fastndcg.statistics.comparison import Comparison
@@ -38,7 +37,7 @@ N_POINTS = 201  # of the band and the folds of a plot
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FusionCurve(Picklable):
+class FusionCurve:
     """
     The mean of a metric over all queries for all weights of a run, the other weights sharing the rest.
 
@@ -247,7 +246,7 @@ class Origin(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class TunedFusion(Picklable, Printable):
+class TunedFusion(Printable):
     """
     A fusion whose method, parameters and weights were tuned on judged queries. `tune_fusion` returns it.
 
