@@ -33,7 +33,7 @@ if os.environ.get("FASTNDCG_TEST_WITHOUT_NUMBA"):  # as where a wheel is install
 
 import fastndcg as fn  # noqa: E402
 from fastndcg import cli  # noqa: E402
-from fastndcg.metrics import metric  # noqa: E402
+from fastndcg.metrics import names  # noqa: E402
 from fastndcg.metrics.families import CATALOG  # noqa: E402
 
 # at the end, so that tests import the benchmarks of this folder but an installed fastndcg comes first
@@ -128,9 +128,9 @@ def pytest_runtest_makereport(item, call):
 @pytest.fixture(autouse=True)
 def _unregistered():
     """Forget the metrics that a test, or a doctest, has registered."""
-    catalogue, names = CATALOG.copy(), metric.NAMES.copy()
+    catalogue, known_names = CATALOG.copy(), names.NAMES.copy()
     yield
-    for known, before in ((CATALOG, catalogue), (metric.NAMES, names)):
+    for known, before in ((CATALOG, catalogue), (names.NAMES, known_names)):
         if known != before:
             known.clear()
             known.update(before)

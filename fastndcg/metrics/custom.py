@@ -13,7 +13,8 @@ from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.families import AGGREGATES, CATALOG, REGISTERED, Parameter, Record
 from fastndcg.metrics.families.counts import n_relevant
 from fastndcg.metrics.families.record import TIE_POLICIES, Definition
-from fastndcg.metrics.metric import AGGREGATED_NAMES, AMBIGUOUS, NAMES, Metric
+from fastndcg.metrics.metric import Metric
+from fastndcg.metrics.names import AGGREGATED_NAMES, AMBIGUOUS, NAMES
 from fastndcg.metrics.trec_eval import BY_LOWER_NAME
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")

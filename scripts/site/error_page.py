@@ -11,7 +11,7 @@ import numpy as np
 import fastndcg as fn
 from fastndcg import errors
 from fastndcg.metrics.families import CATALOG
-from fastndcg.metrics.metric import NAMES
+from fastndcg.metrics.names import NAMES
 from fastndcg.runtime.imports import optional_import
 
 ARRAYS: dict[str, Any] = {"offsets": [0, 2]}
