@@ -13,7 +13,7 @@ import numpy as np
 
 from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth
 from fastndcg.engine import run as engine
-from fastndcg.engine.plan import Plan, make_plan
+from fastndcg.engine.plan import MetricPlan, make_plan
 from fastndcg.engine.run import EvaluationOutput, EvaluatorCache, run
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import ArrayTruth, make_ready_rankings
@@ -426,7 +426,7 @@ def evaluate_arrays(
     is_ready = groups is None and query_ids is None and isinstance(offsets, ARRAYS)
     rankings = make_ready_rankings(labels, scores, offsets) if is_ready else None
     if rankings is not None:  # other forms of arrays take as long to convert as a short query to evaluate
-        output = engine.evaluate_few(rankings, plan)
+        output = engine.run_small(rankings, plan)
         if output is None:
             output = engine.run(rankings, request.metrics, request.array_convention, threads=threads)
         return output.values[:, 0]
@@ -441,7 +441,7 @@ def evaluate_arrays(
 
 
 @functools.lru_cache(maxsize=256, typed=True)
-def _plan_metric(name: str, k: Any, convention: str | Convention, **parameters: Any) -> tuple[Request, Plan]:
+def _plan_metric(name: str, k: Any, convention: str | Convention, **parameters: Any) -> tuple[Request, MetricPlan]:
     """Return the request and the plan of one metric. Metrics that users register change neither."""
     request = parse_request(Metric(name, k, **parameters), convention)
     return request, make_plan(request.metrics, request.array_convention)
@@ -479,7 +479,7 @@ def evaluate_prepared(
     few = None
     if has_plain_arrays:
         plan = make_plan(request.metrics, convention, denominators)
-        few = engine.evaluate_few(joined.rankings, plan, cache, own_out)
+        few = engine.run_small(joined.rankings, plan, cache, own_out)
     output = few or engine.run(
         joined.rankings, request.metrics, convention, denominators=denominators, undefined=joined.unjudged_queries,
         threads=options.threads, cache=cache, out=own_out,

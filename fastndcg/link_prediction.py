@@ -376,7 +376,7 @@ def get_labels(rankings: Rankings) -> Array:
     """Return the labels that rankings store, one for each document that may be relevant."""
     if isinstance(rankings, ScoreRowRankings):
         return rankings.rows.labels
-    labels: Array = rankings.labels if rankings.judged_hits is None else rankings.judged_hits.labels
+    labels: Array = rankings.labels if rankings.known_hits is None else rankings.known_hits.labels
     return labels
 
 
@@ -396,7 +396,7 @@ def average_pairs(pairs: Pairs, rankings: Rankings, values: Array) -> Array:
 
 def count_tied_queries(pairs: Pairs, metrics: tuple[Metric, ...]) -> int:
     """Return the number of queries with a pair whose tie group begins within the deepest cutoff."""
-    groups = pairs.rankings.judged_hits
+    groups = pairs.rankings.known_hits
     deepest = max(MAX_RANK if metric.k is None else metric.k for metric in metrics)
     queries = pairs.queries[pairs.places >= 0]
     return len(np.unique(queries[groups.tie_starts < deepest]))

@@ -107,7 +107,7 @@ def beyond_accuracy(
     default = conventions["default"]
     if item_data.liked is not None:
         notes += note_low_labels(find_highest_label(item_data.liked), parsed, default)
-    return BeyondAccuracy(output.values, parsed, names, default, has_one_value=output.overall or {}, notes=notes)
+    return BeyondAccuracy(output.values, parsed, names, default, overall_values=output.overall or {}, notes=notes)
 
 
 CHUNK_ITEMS = 1 << 17

@@ -164,7 +164,7 @@ def test_beyond_accuracy_accepts_every_input_form():
 def test_beyond_accuracy_counts_do_not_overflow():
     lists = np.tile(np.arange(100, dtype="i4"), (50_000, 1))
     result = fn.beyond_accuracy(lists, "personalisation, entropy, gini, coverage", catalogue=100)
-    assert result.has_one_value[fn.Metric("personalisation")] == 0
+    assert result.overall_values[fn.Metric("personalisation")] == 0
     assert result.mean() == {
         "personalisation": 0.0, "entropy": pytest.approx(np.log2(100)), "gini": 0.0, "coverage": 1.0,
     }  # fmt: skip

@@ -156,7 +156,7 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
 
     A plan knows by `keeps_rankings` whether there is anything to do. A new step below needs its line there.
     """
-    if rankings.judged_hits is not None:
+    if rankings.known_hits is not None:
         if isinstance(rankings, CountedRankings):
             return rankings if convention.pool == "judged" else rankings.without_pool()
         if not isinstance(rankings, RankedLists):
@@ -166,7 +166,7 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
             return rankings if convention.pool == "judged" else rankings.without_pool()
         rankings = rankings.replace()
     policy = TIES[convention.ties]
-    has_keys = rankings.tie_keys is not None or rankings.judged_hits is not None  # documents in rank order have no ties
+    has_keys = rankings.tie_keys is not None or rankings.known_hits is not None  # documents in rank order have no ties
     if policy.orders == "id" and not has_keys and rankings.n_documents:
         raise InvalidInputError(
             f"`tie_keys` must be given for ties='{convention.ties}'. Give documents with ids, or Rankings(..., "
@@ -182,7 +182,7 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
         rankings = without_negative_labels(rankings)
     if policy.orders == "input" and policy.falls:
         rankings = rankings.replace(tie_keys=np.arange(rankings.n_documents))
-    if rankings.judged_hits is not None:
+    if rankings.known_hits is not None:
         return rankings
     scores = rankings.scores
     if convention.score_dtype == "float32" and scores.dtype != np.float32 and not rankings.are_ordinals:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn, cast
 import numpy as np
 
 from fastndcg.engine.apply import FORMULAS, HARMLESS_LABEL, Truth, check_labels
-from fastndcg.engine.scratch import CandidateArrays, HitArrays, HitBuffers, IdealHits, Scratch
+from fastndcg.engine.scratch import CandidateArrays, ChunkHits, HitBuffers, IdealHits, Scratch
 from fastndcg.errors import Choice
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
@@ -178,7 +178,7 @@ class KnownRanker(Ranker):
 
     def __init__(self, rankings: HitRankings, convention: Convention, strategy: int) -> None:
         """Take hits in rank order. Tie policies other than those by label have ordered them."""
-        hits = rankings.judged_hits
+        hits = rankings.known_hits
         super().__init__(rankings, convention, strategy, hits.labels, hits.offsets)
         self.known = (hits.above, hits.offsets, hits.ties, hits.tie_starts)
 
@@ -219,7 +219,7 @@ class CountRanker(Ranker):
     def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
         """Write the hits of a chunk in rank order, and order ties."""
         load_kernels("ranking.rank_matrix").write_counted_hits(
-            tuple(self.rankings.judged_hits.counts), self.label_offsets, first, candidates.arrays, depth,
+            tuple(self.rankings.known_hits.counts), self.label_offsets, first, candidates.arrays, depth,
             find_tie_order(self.policy), out.arrays,
         )  # fmt: skip
         return order_by_label(self.policy, out)
@@ -254,7 +254,7 @@ def make_ranker(rankings: Rankings, convention: Convention, strategy: int, scrat
     """Return what ranks the documents of rankings: scores, a score matrix, counts or known ranks."""
     if isinstance(rankings, ScoreRowRankings):
         return MatrixRanker(rankings, convention, strategy, rankings.rows.labels, rankings.rows.offsets)
-    hits = rankings.judged_hits
+    hits = rankings.known_hits
     if hits is None:
         return ScoreRanker(rankings, convention, strategy, scratch)
     if isinstance(rankings, CountedRankings):
@@ -559,7 +559,7 @@ class Chunk:
 
     Attributes
     ----------
-    hits : HitArrays
+    hits : ChunkHits
         In rank order.
     n_tied : int
         The number of queries in which the order of equal scores matters.
@@ -581,7 +581,7 @@ class Chunk:
         self._scratch = scratch
         buffers = scratch.hit_buffers(len(labels.candidates.labels), labels.n_queries)
         self.n_tied = context.ranker.find_hits(labels.first, labels.candidates, labels.depth, buffers)
-        self.hits: HitArrays = buffers.cut(buffers.offsets.item(-1))
+        self.hits: ChunkHits = buffers.cut(buffers.offsets.item(-1))
         self.has_average_ties = self.n_tied > 0 and context.convention.ties == "average"
 
     def view(self, name: str) -> Chunk:

@@ -33,7 +33,7 @@ LOWEST_RELEVANT = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan(ChunkPlan):
+class MetricPlan(ChunkPlan):
     """
     Metrics under a convention as tasks for every chunk.
 
@@ -51,7 +51,7 @@ class Plan(ChunkPlan):
         The convention's, for the first `MIN_DISCOUNT_RANKS`. Plans are kept, so they have no part of larger arrays.
     has_undefined_policy : bool
         True if the convention replaces or refuses NaN.
-    is_thin : bool
+    needs_kernels_only : bool
         True if few documents need no step but the kernels: the convention keeps them, and no value is replaced.
     """
 
@@ -61,13 +61,13 @@ class Plan(ChunkPlan):
     subtopic_metric: Metric | None
     discounts: Discounts
     has_undefined_policy: bool
-    is_thin: bool
+    needs_kernels_only: bool
 
 
-_recent: dict[tuple[int, int, int, int], tuple[Plan, Any]] = {}
+_recent: dict[tuple[int, int, int, int], tuple[MetricPlan, Any]] = {}
 
 
-def make_plan(metrics: tuple[Metric, ...], convention: Convention, denominators: tuple[Metric, ...] = ()) -> Plan:
+def make_plan(metrics: tuple[Metric, ...], convention: Convention, denominators: tuple[Metric, ...] = ()) -> MetricPlan:
     """
     Return the plan of some metrics and of the denominators of their micro means.
 
@@ -86,7 +86,7 @@ def make_plan(metrics: tuple[Metric, ...], convention: Convention, denominators:
 @functools.lru_cache(maxsize=256)
 def _make_plan(
     metrics: tuple[Metric, ...], convention: Convention, denominators: tuple[Metric, ...], n_registered: int
-) -> Plan:
+) -> MetricPlan:
     """Make a plan, again when a metric has been registered."""
     del n_registered
     check_combinations(metrics, convention)
@@ -99,7 +99,7 @@ def _make_plan(
     has_undefined_policy = convention.undefined != "nan" or convention.undefined_ap != "as undefined"
     n_ranks = count_ideal_ranks(metrics, convention)
     bare = [metric.bare for metric in metrics]
-    return Plan(
+    return MetricPlan(
         convention=convention,
         tasks=tuple(tasks),
         same_values_as=(
@@ -113,7 +113,7 @@ def _make_plan(
         subtopic_metric=subtopic_metric,
         discounts=compute_discounts(convention.discount, MIN_DISCOUNT_RANKS + 1),
         has_undefined_policy=has_undefined_policy,
-        is_thin=(
+        needs_kernels_only=(
             subtopic_metric is None
             and not has_undefined_policy
             and n_ranks <= MIN_DISCOUNT_RANKS
@@ -141,7 +141,7 @@ def make_tasks(metrics: tuple[Metric, ...], convention: Convention) -> list[Task
                 rel=rel,
                 are_labels=formula == "linear" and rel == -np.inf,
                 falls=falls(formula),
-                has_unit=gains_one(formula, rel),
+                has_unit=has_unit_gain(formula, rel),
                 metric=metric,
             )
         discount = metric.get("p") or metric.get("discount") or record.discount
@@ -158,7 +158,7 @@ def make_task(
 ) -> Task:
     """Return the task of a metric under a convention."""
     k = find_depth(metric)
-    min_relevant_label = rel if is_left_out(metric, convention) else None
+    min_relevant_label = rel if skips_queries_without_relevant(metric, convention) else None
     undefined_value = find_undefined_value(metric, convention)
     return Task(
         compute=find_function(metric, convention),
@@ -196,14 +196,14 @@ def read_cutoff(metric: Metric) -> float:
         return math.inf
 
 
-def gains_one(gain: Value, rel: float) -> bool:
+def has_unit_gain(gain: Value, rel: float) -> bool:
     """Return True if label 1 has the gain 1, and no higher label gains less."""
     if rel > 1.0 or falls(gain):
         return False
     return gain[1] == 1.0 if isinstance(gain, tuple) and len(gain) > 1 else not isinstance(gain, tuple)
 
 
-def is_left_out(metric: Metric, convention: Convention) -> bool:
+def skips_queries_without_relevant(metric: Metric, convention: Convention) -> bool:
     """Return True if the convention, not the definition of the metric, leaves out queries with nothing relevant."""
     if metric.record.by_subtopic:
         return False
@@ -215,7 +215,7 @@ def is_left_out(metric: Metric, convention: Convention) -> bool:
 def find_undefined_value(metric: Metric, convention: Convention) -> float | None:
     """Return the value of a query for which a metric is undefined, None if it stays NaN or never is."""
     policy = find_undefined_policy(metric, convention)
-    is_always_defined = metric.record.undefined == "never" and not is_left_out(metric, convention)
+    is_always_defined = metric.record.undefined == "never" and not skips_queries_without_relevant(metric, convention)
     return None if is_always_defined or isinstance(policy, str) else float(policy)
 
 

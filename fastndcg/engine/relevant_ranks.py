@@ -20,7 +20,7 @@ from fastndcg.engine.chunk import MIN_DOCUMENTS_FOR_THREADS, Ranker, Span, cut_q
 from fastndcg.engine.plan import find_gains
 from fastndcg.engine.scratch import Scratch
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.kernels.shared import MAX_RANK
+from fastndcg.kernels.shared import AUTO, MAX_RANK
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
@@ -30,7 +30,6 @@ from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.threads import check_threads, run_all
 
-AUTO = 0  # the ranking method is chosen by its cost
 CHUNK_DOCUMENTS = 1 << 19
 
 
@@ -39,22 +38,22 @@ class RankedSpan(NamedTuple):
     The relevant documents of a span in rank order.
 
     `numbers` count the relevant documents of the span in the order of the input. `queries` count from the first query
-    of the rankings. `above` documents are above, `n_higher` of them relevant. `ties` documents are at that place,
-    `n_alike` of them relevant.
+    of the rankings. `above` documents are above, `n_relevant_above` of them relevant. `ties` documents are at that
+    place, `n_relevant_tied` of them relevant.
     """
 
     numbers: Array
     queries: Array
     above: Array
     ties: Array
-    n_higher: Array
-    n_alike: Array
+    n_relevant_above: Array
+    n_relevant_tied: Array
 
     def select_competitors(self, competitors: str) -> tuple[Array, Array]:
         """Return the number of competitors above each document, and that of documents at its place with it."""
         if competitors == "all":
             return self.above, self.ties
-        return self.above - self.n_higher, self.ties - self.n_alike + 1
+        return self.above - self.n_relevant_above, self.ties - self.n_relevant_tied + 1
 
     def in_input_order(self) -> RankedSpan:
         """Return the documents in the order of the input."""
@@ -95,7 +94,7 @@ def group_ranks(rankings: Rankings, metrics: tuple[Metric, ...], convention: Con
     group = np.cumsum(is_first) - 1
     has_two_labels = np.zeros(int(is_first.sum()), bool)
     has_two_labels[group[1:][~is_first[1:] & (np.diff(labels) != 0)]] = True
-    differs = (ranks.n_alike < ranks.ties) | has_two_labels[group]
+    differs = (ranks.n_relevant_tied < ranks.ties) | has_two_labels[group]
     above, ties = (read_only(array.astype("i4")) for array in (ranks.above, ranks.ties))
     hits = KnownHits(above, read_only(labels), relevant.offsets, ties, find_tie_starts(ranks.above, differs))
     return HitRankings(
@@ -180,14 +179,14 @@ def rank_span(source: Ranker, span: Span, is_relevant: Array, scratch: Scratch) 
     is_first = np.ones(n_hits, bool)
     is_first[1:] = (queries[1:] != queries[:-1]) | (above[1:] != above[:-1])
     starts = np.flatnonzero(is_first)
-    n_alike = np.diff(starts, append=n_hits)
+    n_relevant_tied = np.diff(starts, append=n_hits)
     ranked = RankedSpan(
         numbers=out.labels[:n_hits].astype("i8") - 1,
         queries=queries + first,
         above=above,
         ties=out.ties[:n_hits].astype("i8"),
-        n_higher=np.repeat(starts, n_alike) - out.offsets[queries],
-        n_alike=np.repeat(n_alike, n_alike),
+        n_relevant_above=np.repeat(starts, n_relevant_tied) - out.offsets[queries],
+        n_relevant_tied=np.repeat(n_relevant_tied, n_relevant_tied),
     )
     return ranked, n_tied
 

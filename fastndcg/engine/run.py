@@ -21,12 +21,13 @@ from fastndcg.engine.chunk import (
     make_discounts,
 )
 from fastndcg.engine.compute.counts import count_relevant
-from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, Plan, find_undefined_policy, make_plan
+from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, MetricPlan, find_undefined_policy, make_plan
 from fastndcg.engine.relevant_ranks import group_ranks
 from fastndcg.engine.scratch import BOOL, F8, Scratch
 from fastndcg.engine.task import Task
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, UndefinedMetricError
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.kernels.shared import AUTO
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import refuse_plain, refuse_ties
 from fastndcg.named_conventions import Convention
@@ -66,7 +67,6 @@ class EvaluationOutput:
     overall: Mapping[Metric, float] | None = None
 
 
-AUTO = 0  # the ranking method is chosen by its cost; see kernels/ranking/rank.py
 CHUNK_DOCUMENTS = 1 << 18  # smaller chunks pay for calls from Python, larger ones leave the processor's cache
 GROWTH_SAMPLE = 4096  # labels that tell how sparse they are
 MAX_GROWTH = 8
@@ -79,7 +79,7 @@ _spare_buffers: list[Scratch] = []
 
 
 # Everything that an evaluation decides before it reads scores: discounts for the ranks, the chunks
-Prepared = tuple[Plan, list[Span], Discounts]
+Prepared = tuple[MetricPlan, list[Span], Discounts]
 
 
 class EvaluatorCache:
@@ -165,7 +165,7 @@ def run(
     if prepared is None:
         plan = make_plan(metrics, convention, denominators)
         if rankings.n_labels > chunk_documents:
-            chunk_documents *= find_growth(rankings)
+            chunk_documents *= enlarge_sparse_chunks(rankings)
         prepared = prepare(rankings, plan, n_threads, chunk_documents, given)
         if cache is not None:
             cache.prepared[n_threads] = prepared
@@ -200,8 +200,8 @@ def run(
     return EvaluationOutput(values.T, n_tied, highest_label)
 
 
-def evaluate_few(
-    rankings: Rankings, plan: Plan, cache: EvaluatorCache | None = None, out: Array | None = None
+def run_small(
+    rankings: Rankings, plan: MetricPlan, cache: EvaluatorCache | None = None, out: Array | None = None
 ) -> EvaluationOutput | None:
     """
     Evaluate metrics on few documents in arrays, or return None where `run` has to do more.
@@ -210,7 +210,7 @@ def evaluate_few(
     """
     n_queries = rankings.n_queries
     n = rankings.n_documents + n_queries
-    if not plan.is_thin or n > MAX_REUSED_SIZE or min(plan.depth, n) > MIN_DISCOUNT_RANKS or not n_queries:
+    if not plan.needs_kernels_only or n > MAX_REUSED_SIZE or min(plan.depth, n) > MIN_DISCOUNT_RANKS or not n_queries:
         return None
     values = np.empty((len(plan.tasks), n_queries)) if out is None else out
     scratch = borrow_scratch(True, cache)
@@ -265,7 +265,7 @@ def borrow_scratch(is_small: bool, cache: EvaluatorCache | None) -> Scratch:
         return Scratch()
 
 
-def prepare(rankings: Rankings, plan: Plan, threads: int, chunk_documents: int, given: Rankings) -> Prepared:
+def prepare(rankings: Rankings, plan: MetricPlan, threads: int, chunk_documents: int, given: Rankings) -> Prepared:
     """
     Return the chunks of rankings and the discounts for their ranks.
 
@@ -283,14 +283,14 @@ def prepare(rankings: Rankings, plan: Plan, threads: int, chunk_documents: int, 
     return plan, make_chunks(rankings, chunk_documents, threads), discounts
 
 
-def find_growth(rankings: Rankings) -> int:
+def enlarge_sparse_chunks(rankings: Rankings) -> int:
     """
     Return how many times larger chunks may be where few labels are other than 0, by the first of them.
 
     Each metric reads the hits of a chunk again, so that they must stay in the processor's cache: twelve metrics of
     dense labels take 1.2 times as long in chunks eight times as large. Those of sparse labels take 4 % less.
     """
-    if rankings.judged_hits is not None or isinstance(rankings, ScoreRowRankings):
+    if rankings.known_hits is not None or isinstance(rankings, ScoreRowRankings):
         return 1
     sample = rankings.labels[:GROWTH_SAMPLE]
     return min(max(len(sample) // max(int(np.count_nonzero(sample)), 1), 1), MAX_GROWTH)
@@ -320,7 +320,7 @@ def check_truth(rankings: Rankings, metrics: tuple[Metric, ...], convention: Con
     plan = make_plan(metrics, convention)
     if plan.subtopic_metric is not None:
         refuse_plain(plan.subtopic_metric)
-    labels = rankings.judged_hits.labels
+    labels = rankings.known_hits.labels
     pool_labels = labels if rankings.pool is None else rankings.pool[0]
     for name, array in {"labels": labels, "pool": pool_labels}.items():
         extremes = array.min(initial=0), array.max(initial=0), int(np.isnan(array).sum())
@@ -331,7 +331,7 @@ def check_truth(rankings: Rankings, metrics: tuple[Metric, ...], convention: Con
 
 def make_chunks(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
     """Return spans of queries with about `chunk_documents` documents, judged ones of the pool included."""
-    source = rankings.rows if isinstance(rankings, ScoreRowRankings) else rankings.judged_hits
+    source = rankings.rows if isinstance(rankings, ScoreRowRankings) else rankings.known_hits
     offsets = rankings.offsets if source is None else source.offsets
     work = offsets if rankings.pool is None else offsets + rankings.pool[1]
     return cut_queries(work, chunk_documents, threads)
@@ -368,7 +368,7 @@ def evaluate_on_threads(
 
 
 def evaluate_chunk(
-    plan: Plan, context: EvaluationContext, span: Span, scratch: Scratch, cache: EvaluatorCache | None
+    plan: MetricPlan, context: EvaluationContext, span: Span, scratch: Scratch, cache: EvaluatorCache | None
 ) -> tuple[int, float]:
     """Evaluate metrics on a span of queries. Return how many have ties that matter, and the highest label."""
     first, stop = span
@@ -388,7 +388,7 @@ def evaluate_chunk(
     return chunk.n_tied, labels.highest_label
 
 
-def compute_values(plan: Plan, chunk: Chunk, values: Array) -> None:
+def compute_values(plan: MetricPlan, chunk: Chunk, values: Array) -> None:
     """Compute each metric, which fills a row of the values of a chunk."""
     is_large = len(chunk.hits.labels) > MIN_HITS_BETWEEN_CHECKS
     for row, task in enumerate(plan.tasks):  # an iterator over an array takes 0.3 µs to end

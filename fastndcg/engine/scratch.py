@@ -22,7 +22,7 @@ MAX_CUTS = 64  # cutting the arrays of a few hits takes as long as ranking them
 
 
 @dataclass(slots=True)
-class HitArrays:
+class ChunkHits:
     """
     The hits of a chunk, query after query in rank order.
 
@@ -39,7 +39,7 @@ class HitArrays:
 
 @dataclass(slots=True)
 class CandidateArrays:
-    """Candidates. `arrays` are they as kernels take them: see kernels/ranking/candidates.py."""
+    """Candidates. `arrays` is the tuple that kernels take: see kernels/ranking/candidates.py."""
 
     labels: Array
     offsets: Array
@@ -93,8 +93,8 @@ class HitBuffers(Buffers):
         super().__init__(*arrays)
         _, self.labels, self.above, self.ties, self.queries, self.offsets, _, self.counts = arrays
 
-    def _cut(self, n: int) -> HitArrays:
-        return HitArrays(self.labels[:n], self.above[:n], self.ties[:n], self.queries[:n], self.offsets)
+    def _cut(self, n: int) -> ChunkHits:
+        return ChunkHits(self.labels[:n], self.above[:n], self.ties[:n], self.queries[:n], self.offsets)
 
 
 class CandidateBuffers(Buffers):

@@ -417,8 +417,8 @@ class _Builder:
         if problem[0]:
             self._refuse(*problem[:3].tolist())
         n = hit_offsets.item(-1)
-        judged_hits = KnownHits(*map(read_only, (self._above[:n], self._labels[:n], hit_offsets)))
-        ranked = RankedLists(judged_hits, read_only(offsets), pool, np.arange(first, stop))
+        known_hits = KnownHits(*map(read_only, (self._above[:n], self._labels[:n], hit_offsets)))
+        ranked = RankedLists(known_hits, read_only(offsets), pool, np.arange(first, stop))
         rows = self._recommended
         ranked.item_arrays = (rows.items, rows.offsets[first:stop], self._liked_items[bounds[0] : bounds[-1]])
         return ranked, problem.item(3)

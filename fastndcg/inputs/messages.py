@@ -201,7 +201,7 @@ def _holds_ids(row: Any) -> bool:
 
 def note_confused(rankings: Rankings) -> tuple[str, ...]:
     """Return a note on labels and scores that look swapped, or like lists of ids."""
-    if rankings.judged_hits is not None:  # it has ranks, no scores
+    if rankings.known_hits is not None:  # it has ranks, no scores
         return ()
     return _note_swapped(rankings) + _note_lists_of_ids(rankings)
 

@@ -36,10 +36,10 @@ from fastndcg.inputs.join import ABSENT, find_ids, refuse_disjoint, refuse_missi
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.records import is_records
 from fastndcg.inputs.table import Qrels
-from fastndcg.kernels.shared import MAX_RANK
+from fastndcg.kernels.shared import MAX_RANK, RankCounts
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
-from fastndcg.rankings.compact import NO_COUNTS, CountedHits, CountedRankings, RankCounts, ScoreRowRankings, ScoreRows
+from fastndcg.rankings.compact import NO_COUNTS, CountedHits, CountedRankings, ScoreRowRankings, ScoreRows
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array, count_before, read_only
 

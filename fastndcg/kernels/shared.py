@@ -9,6 +9,7 @@ from fastndcg.errors import InvalidInputError
 if TYPE_CHECKING:  # the command line parses metrics without NumPy
     import numpy as np
 
+AUTO = 0  # the ranking method is chosen by its cost: see ranking/rank.py
 MAX_RANK = 2**31 - 1  # ranks are int32: the longest query, and the cutoff of kernels for metrics without one
 
 
@@ -30,6 +31,20 @@ def _restore(data: np.ndarray, offsets: np.ndarray, width: int) -> IdBytes:
     if not width and not (len(offsets) and offsets[0] >= 0 and offsets[-1] <= len(data) and (starts <= ends).all()):
         raise InvalidInputError("ids of a pickle must be cut by rising `offsets` within their bytes. Make it anew")
     return IdBytes(data, offsets, width)
+
+
+class RankCounts(NamedTuple):
+    """
+    Counts for labelled candidates, query after query.
+
+    above   (n_labels,) int32, number of the query's candidates with a higher score
+    ties    (n_labels,) int32, number of the query's candidates with the same score, the labelled one included
+    before  (n_labels,) int32, number of these that come before the labelled one in the input
+    """
+
+    above: np.ndarray
+    ties: np.ndarray
+    before: np.ndarray
 
 
 class JudgedIds(NamedTuple):

@@ -42,9 +42,9 @@ from fastndcg.kernels.metrics import first_relevant
 from fastndcg.kernels.metrics.counts import add_precisions
 from fastndcg.kernels.metrics.hits import sum_gains
 from fastndcg.kernels.ranking.candidates import Hits, Query, find_group_end_in_query
-from fastndcg.kernels.ranking.rank import AUTO, bucket_by_rank, compute_ranks, make_buffers, write_hits
+from fastndcg.kernels.ranking.rank import bucket_by_rank, compute_ranks, make_buffers, write_hits
 from fastndcg.kernels.ranking.sort import sort_descending
-from fastndcg.kernels.shared import MAX_RANK
+from fastndcg.kernels.shared import AUTO, MAX_RANK
 from fastndcg.kernels.simd import WIDE
 
 HIGHEST_LABEL = 2.0**53  # float64 does not hold all whole numbers above

@@ -142,7 +142,7 @@ class Convention(NamedChoices):
         Options of the peer, each with the convention that it gives.
     bugs : tuple of Bug
         What the peer gets wrong and this convention does not copy.
-    metrics : tuple of Known
+    metrics : tuple of PeerMetric
         Which of our metrics the peer has. Results have a note on those that give another number there.
 
     Examples
@@ -204,7 +204,7 @@ class Convention(NamedChoices):
     )
     negative_labels: str = chosen_from(
         ("raise_in_arrays", "zero", "raise", "keep", "removed"),
-        "negative labels: refused (in arrays, and 0 in qrels), 0, refused, gaining less than nothing, or taken out",
+        "negative labels: refused (in arrays, and 0 in qrels), 0, refused, a negative gain, or taken out",
     )
     missing_in_run: str = chosen_from(
         ("zero", "skip", "raise"), "a judged query that the run left out: ranks nothing, is left out, or an error"
@@ -231,7 +231,7 @@ class Convention(NamedChoices):
     )
     residual_of_nothing: int = chosen_from((1, 0), "RBP_resid of a query that ranks no documents")
     precision_mean: str = chosen_from(
-        ("macro", "micro"), "the mean of P: of the queries' values, or all documents found over all denominators"
+        ("macro", "micro"), "the mean of P: of the queries' values, or sum of numerators over sum of denominators"
     )
     peer: str = ""
     versions: str = ""

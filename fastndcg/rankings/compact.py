@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.kernels.shared import MAX_RANK
+from fastndcg.kernels.shared import MAX_RANK, RankCounts
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import CheckedRankings, Rankings, has_labels_below_0
 from fastndcg.rankings.validation import Array, as_offsets, read_only
@@ -30,20 +30,6 @@ class KnownHits(NamedTuple):
     offsets: Array
     ties: Array = NO_TIES
     tie_starts: Array = NO_TIES
-
-
-class RankCounts(NamedTuple):
-    """
-    Counts for labelled candidates, user after user.
-
-    above   int32, number of the user's candidates with a higher score
-    ties    int32, number of the user's candidates with the same score, the labelled one included
-    before  int32, number of these with a lower item number
-    """
-
-    above: Array
-    ties: Array
-    before: Array
 
 
 NO_COUNTS = RankCounts(NO_TIES, NO_TIES, NO_TIES)
@@ -112,7 +98,7 @@ class HitRankings(CompactRankings):
     `has_whole_groups` is True if the hits have the whole tie group also where all labels of it are equal.
     """
 
-    __slots__ = ("has_whole_groups", "judged_hits")
+    __slots__ = ("has_whole_groups", "known_hits")
 
     def __init__(
         self,
@@ -126,14 +112,14 @@ class HitRankings(CompactRankings):
     ) -> None:
         """Take hits, the offsets of all ranked documents, all judged labels (None: all were ranked), and ids."""
         super().__init__(hits.labels, offsets, pool, query_ids, find_name)
-        self.judged_hits = hits
+        self.known_hits = hits
         self.has_whole_groups = has_whole_groups
         self.tie_keys = None
         self._set_documents()
 
     def _set_documents(self) -> None:
         """Set the arrays of documents: there are none besides the hits."""
-        self.labels = self.judged_hits.labels
+        self.labels = self.known_hits.labels
         self.judged = None
         self.scores = self.labels[:0]
 
@@ -161,7 +147,7 @@ class CountedRankings(HitRankings):
 
     def set_counts(self, counts: RankCounts) -> None:
         """Set the counts, which are found after the labels have been checked."""
-        self.judged_hits = self.judged_hits._replace(counts=counts)
+        self.known_hits = self.known_hits._replace(counts=counts)
 
     def take_document_ids(self, name: str, places: Array) -> Array:
         """Return the ids of labelled candidates by their places, or of documents of the pool."""
@@ -173,12 +159,12 @@ class CountedRankings(HitRankings):
 
     def _find_offsets(self, name: str) -> Array:
         del name  # there are no scores
-        offsets: Array = self.judged_hits.offsets
+        offsets: Array = self.known_hits.offsets
         return offsets
 
     def without_pool(self) -> CountedRankings:
         """Return rankings whose judged documents are the candidates alone."""
-        return CountedRankings(self.judged_hits, self.offsets, None, self.query_ids, self._take_ids)
+        return CountedRankings(self.known_hits, self.offsets, None, self.query_ids, self._take_ids)
 
 
 class RankedLists(HitRankings):
@@ -197,11 +183,11 @@ class RankedLists(HitRankings):
         items, starts, pool_items = self.item_arrays
         if name == "pool":
             return pool_items[places]
-        users = np.searchsorted(self.judged_hits.offsets, places, side="right") - 1
-        return np.asarray(items[starts[users] + self.judged_hits.above[places]])
+        users = np.searchsorted(self.known_hits.offsets, places, side="right") - 1
+        return np.asarray(items[starts[users] + self.known_hits.above[places]])
 
     def _make_documents(self) -> None:
-        hits = self.judged_hits
+        hits = self.known_hits
         self._put_labels(hits.labels, hits.offsets, hits.above)
         scores = np.repeat(self.offsets[:-1], np.diff(self.offsets)) - np.arange(self.n_documents)
         self.scores = read_only(scores.astype("f4"))

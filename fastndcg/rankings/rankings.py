@@ -220,7 +220,7 @@ class Rankings(ReadOnly):
     n_labels: int
     n_queries: int
     _find_name: Callable[[str, int], str] | None
-    judged_hits: Any = None  # the hits of rankings whose ranks are known: see compact.py
+    known_hits: Any = None  # the hits of rankings whose ranks are known: see compact.py
 
     def __init__(
         self,

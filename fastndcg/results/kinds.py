@@ -189,7 +189,7 @@ class BeyondAccuracy(Results):
     ----------
     values, metrics, query_ids, convention
         See `Results`. Rows are users.
-    has_one_value : {Metric: float}
+    overall_values : {Metric: float}
         The value for all users of each metric that has one.
     **counts
         See `Results`.
@@ -199,11 +199,11 @@ class BeyondAccuracy(Results):
     >>> result = fn.beyond_accuracy([[0, 1], [0, 2]], "coverage, popularity", popularity=[3, 2, 1, 0])
     >>> result["coverage"], result["popularity"]
     (array(0.75), array([2.5, 2. ]))
-    >>> result.mean(), result.has_one_value
+    >>> result.mean(), result.overall_values
     ({'coverage': 0.75, 'popularity': 2.25}, {coverage: 0.75})
     """
 
-    __slots__ = ("has_one_value",)
+    __slots__ = ("overall_values",)
 
     def __init__(
         self,
@@ -212,17 +212,17 @@ class BeyondAccuracy(Results):
         query_ids: Array | None,
         convention: Convention,
         *,
-        has_one_value: Mapping[Metric, float],
+        overall_values: Mapping[Metric, float],
         **counts: Any,
     ) -> None:
         super().__init__(values, metrics, query_ids, convention, **counts)
-        self.has_one_value = dict(has_one_value)
+        self.overall_values = dict(overall_values)
 
     def __getitem__(self, metric: str | Metric) -> Array:
         """Return every user's value of one metric, or the one value for all users."""
         column_metric = self.metrics[self._column(metric)]
-        if column_metric in self.has_one_value:
-            return np.asarray(self.has_one_value[column_metric])
+        if column_metric in self.overall_values:
+            return np.asarray(self.overall_values[column_metric])
         return super().__getitem__(column_metric)
 
     def means(self, weights: Any = None) -> list[float]:
@@ -240,18 +240,18 @@ class BeyondAccuracy(Results):
             In the order of the metrics.
         """
         user_means = super().means(weights)
-        return [self.has_one_value.get(metric, mean) for metric, mean in zip(self.metrics, user_means, strict=True)]
+        return [self.overall_values.get(metric, mean) for metric, mean in zip(self.metrics, user_means, strict=True)]
 
     def _table(self) -> list[tuple[str, str, str, str]]:
         head, *rows = super()._table()
         body = [
-            (*row[:2], "all", "") if metric in self.has_one_value else row
+            (*row[:2], "all", "") if metric in self.overall_values else row
             for metric, row in zip(self.metrics, rows, strict=True)
         ]
         return [(head[0], head[1], "users", head[3]), *body]
 
     def _footer(self) -> list[str]:
-        return [*(["all: one value for all users together"] if self.has_one_value else []), *self.notes]
+        return [*(["all: one value for all users together"] if self.overall_values else []), *self.notes]
 
 
 KINDS: dict[str, type[Results]] = {  # by the function that computes the metrics

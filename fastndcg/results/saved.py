@@ -78,7 +78,7 @@ def _read_arguments(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
         others["document_ids"] = _make_ids(row["document"] for row in rows)
     if metrics[0].record.function_name == "beyond_accuracy":
         means = {metric: fields["mean"][str(metric)] for metric in metrics if metric.record.has_one_value}
-        others["has_one_value"] = {metric: _read_number(mean) for metric, mean in means.items()}
+        others["overall_values"] = {metric: _read_number(mean) for metric, mean in means.items()}
     return {
         **others,
         **{count: _expect(fields.get(count, 0), int) for count in ("n_tied", "n_missing_in_run", "n_missing_in_qrels")},

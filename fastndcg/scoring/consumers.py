@@ -18,7 +18,7 @@ from fastndcg.inputs.item_selection import MatchedItems, take_lists
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.models import RankTask
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.compact import RankCounts
+from fastndcg.kernels.shared import RankCounts
 from fastndcg.rankings.validation import Array, count_before, read_only
 
 LEAST_SPARE = 64  # entries of a row for items that may replace the best

@@ -16,7 +16,7 @@ from fastndcg.inputs.interactions import PADDING, Recommendations
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.models import Model, RankTask, match_nothing
 from fastndcg.inputs.table import Run
-from fastndcg.rankings.compact import RankCounts
+from fastndcg.kernels.shared import RankCounts
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.runtime.threads import check_threads
 from fastndcg.scoring.consumers import Source, make_all_columns, read_labelled_rows, select_columns

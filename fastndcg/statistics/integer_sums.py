@@ -34,7 +34,7 @@ class Quantity(NamedTuple):
         return own if self.against is None else own - columns[self.against][:, self.metric]
 
 
-class Plan(NamedTuple):
+class SumPlan(NamedTuple):
     """The rows whose sums give a quantity: (numerator − subtrahend) / denominator · scale."""
 
     numerator: int
@@ -51,7 +51,7 @@ class Sums:
     ----------
     rows : (n_rows, n_units) float64 array
         Integers. The number of rows is a multiple of 4.
-    plans : list of Plan
+    plans : list of SumPlan
         One per quantity.
     """
 
@@ -77,12 +77,12 @@ class Sums:
                 out[..., place] = self.numerators(sums, plan) / denominator * plan.scale
         return out
 
-    def numerators(self, sums: Array, plan: Plan) -> Array:
+    def numerators(self, sums: Array, plan: SumPlan) -> Array:
         """Return a quantity's numerator from the (…, n_rows) sums of the rows."""
         own = sums[..., plan.numerator]
         return np.asarray(own if plan.subtrahend is None else own - sums[..., plan.subtrahend])
 
-    def unit_numerators(self, plan: Plan) -> Array:
+    def unit_numerators(self, plan: SumPlan) -> Array:
         """Return the part of each unit in a quantity's numerator."""
         own = self.rows[plan.numerator]
         return np.asarray(own if plan.subtrahend is None else own - self.rows[plan.subtrahend])
@@ -96,7 +96,7 @@ class Sums:
         """Return the sum of each row over all units."""
         return np.asarray(self.rows.sum(axis=1))
 
-    def _plan(self, quantity: Quantity, exponent: int) -> Plan:
+    def _plan(self, quantity: Quantity, exponent: int) -> SumPlan:
         nan_mask = self._find_nan_mask(quantity.system, quantity.metric)
         subtrahend = None
         if quantity.against is not None and nan_mask != self._find_nan_mask(quantity.against, quantity.metric):
@@ -107,7 +107,7 @@ class Sums:
             if quantity.against is not None:
                 subtrahend = self._find_value_row(quantity.against, quantity.metric, exponent)
         denominator, denominator_exponent = self._find_denominator(nan_mask)
-        return Plan(numerator, subtrahend, denominator, float(np.ldexp(1.0, denominator_exponent - exponent)))
+        return SumPlan(numerator, subtrahend, denominator, float(np.ldexp(1.0, denominator_exponent - exponent)))
 
     def _find_value_row(self, system: int, metric: int, exponent: int) -> int:
         if (system, metric) not in self._value_rows:

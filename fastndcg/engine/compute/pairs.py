@@ -129,8 +129,8 @@ def relevant_hits(chunk: Chunk, rel: float) -> tuple[Array, Array, Array]:
 def count_recalls_needing(recalls: tuple[float, ...], rounding: float) -> Array:
     """Return the table of `n_recalls_needing` (see kernels/metrics/pairs.py)."""
     wide = load_kernels("simd").WIDE
-    counts = np.zeros((kernels.FEW + 1, wide))
-    for n_relevant in range(kernels.FEW + 1):
+    counts = np.zeros((kernels.MAX_TABULATED + 1, wide))
+    for n_relevant in range(kernels.MAX_TABULATED + 1):
         counts_needed = np.maximum(np.floor(np.array(recalls, float) * n_relevant + rounding), 1.0)
         counts[n_relevant] = np.bincount(counts_needed.astype(int), minlength=wide)[:wide]
     return read_only(counts.ravel())

@@ -37,7 +37,7 @@ class SubtopicTable(NamedTuple):
 
 
 class IdealOrder(NamedTuple):
-    """The greedy ideal ranking of the judged documents as hits (see `HitArrays`)."""
+    """The greedy ideal ranking of the judged documents as hits (see `ChunkHits`)."""
 
     labels: Array
     above: Array

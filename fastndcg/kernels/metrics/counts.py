@@ -19,7 +19,13 @@ import math
 import numpy as np
 
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.metrics.hits import FEW, NO_QUERY, count_tied_relevant, sum_reciprocals, write_quotients
+from fastndcg.kernels.metrics.hits import (
+    MAX_ADDED_TERMS,
+    NO_QUERY,
+    count_tied_relevant,
+    sum_reciprocals,
+    write_quotients,
+)
 
 
 @inline
@@ -121,7 +127,7 @@ def expected_precision_sum(above, size, last, n_tied_relevant, n_before):
     240 to below 5 ms. It subtracts two sums of about `n_ranks`, so it is left where less than 13 digits would remain.
     """
     n_ranks = last - above
-    if n_ranks >= FEW and (n_tied_relevant == 1 or above < 64 * n_ranks):
+    if n_ranks >= MAX_ADDED_TERMS and (n_tied_relevant == 1 or above < 64 * n_ranks):
         reciprocals = sum_reciprocals(above + 1.0, float(last))
         slope = (n_tied_relevant - 1) / (size - 1)
         total = (n_before + 1) * reciprocals + slope * (n_ranks - (above + 1) * reciprocals)

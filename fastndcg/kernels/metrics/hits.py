@@ -100,19 +100,19 @@ def write_quotients(values, denominators, out):
         out[q] = values[q] / denominators[q] if denominators[q] > 0.0 else np.nan
 
 
-FEW = 64  # terms of a harmonic sum that are added up; above, the rest of the series is below 2e-17
+MAX_ADDED_TERMS = 64  # terms of a harmonic sum that are added up; above, the rest of the series is below 2e-17
 
 
 @inline
 def sum_reciprocals(first, last):
     """Return 1/first + … + 1/last, for whole numbers."""
-    if last - first < FEW:
+    if last - first < MAX_ADDED_TERMS:
         return add_reciprocals(first, last)
     start = first
     total = 0.0
-    if first < FEW:
-        total = add_reciprocals(first, FEW - 1.0)
-        start = float(FEW)
+    if first < MAX_ADDED_TERMS:
+        total = add_reciprocals(first, MAX_ADDED_TERMS - 1.0)
+        start = float(MAX_ADDED_TERMS)
     below = start - 1.0
     total += math.log1p((last - below) / below) - 0.5 * (last - below) / (last * below)
     return total + series_rest(last) - series_rest(below)

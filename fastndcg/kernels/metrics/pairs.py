@@ -18,7 +18,8 @@ max_fpr           highest false positive rate of the partial AUC
 out_counted, out_whole, out_rest   (n_queries,)  float64, buffers: see `add_partial_area`
 recall, recalls   share of the relevant documents; (n_recalls,)  float64, several of them
 relevant_queries, relevant_above, relevant_offsets   hits that are relevant, as hit_queries, hit_above and hit_offsets
-n_recalls_needing ((FEW + 1) * WIDE,) float64: n_recalls_needing[R * WIDE + n] recalls need n of R relevant documents
+n_recalls_needing ((MAX_TABULATED + 1) * WIDE,) float64: n_recalls_needing[R * WIDE + n] recalls need n of R relevant
+                  documents
 recall_rounding   number that is added to recall · R before rounding down to the number of relevant documents needed
 out_highest       (n_hits + 1,)  float64, highest precision from each relevant hit on, then 0
 """
@@ -301,7 +302,7 @@ def expected_reciprocal(above, size, n_tied_relevant, n):
     return value / weights
 
 
-FEW = 32  # relevant documents for which `n_recalls_needing` has entries: without it, IAP takes 3 times as long
+MAX_TABULATED = 32  # relevant documents with entries in `n_recalls_needing`: without it, IAP takes 3 times as long
 
 
 @kernel
@@ -368,7 +369,7 @@ def average_over_recalls(
         last_query = query
         n_recalls = 0.0
         n_all = np.int64(n_relevant[query])
-        if n_all <= FEW:
+        if n_all <= MAX_TABULATED:
             n_recalls = n_recalls_needing[np.uint64(n_all * WIDE + min_int64(n, WIDE - 1))]
         else:
             for i in range(recalls.shape[0]):

@@ -37,6 +37,7 @@ from fastndcg.kernels.ranking.candidates import (
     write_hit,
 )
 from fastndcg.kernels.ranking.sort import SortBuffers, make_sort_buffers, rank_by_sorting, sort_descending
+from fastndcg.kernels.shared import AUTO
 from fastndcg.kernels.simd import (
     ALL,
     LANES,
@@ -171,7 +172,6 @@ def find_threshold(scores, query, maxima, depth):
     return threshold
 
 
-AUTO = 0
 COUNT = 1
 SELECT = 2
 SORT = 3

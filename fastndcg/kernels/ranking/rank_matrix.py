@@ -29,7 +29,6 @@ from fastndcg.kernels.ranking.candidates import (
     write_hit,
 )
 from fastndcg.kernels.ranking.rank import (
-    AUTO,
     MAX_SELECT_DEPTH,
     SELECT,
     RankBuffers,
@@ -45,6 +44,7 @@ from fastndcg.kernels.ranking.rank import (
     write_hits,
 )
 from fastndcg.kernels.ranking.sort import sort_descending
+from fastndcg.kernels.shared import AUTO, RankCounts
 from fastndcg.kernels.simd import NONE, ONE, WIDE, copy_wide, prefetch
 
 AS_GROUPS, RISING, FALLING = range(3)  # tied documents stay groups, or are ordered by rising or falling column
@@ -262,20 +262,6 @@ def mark_candidates(query, candidates):
         candidates.n_before_block[block] = c
 
 
-class Counts(NamedTuple):
-    """
-    Counts of the labelled documents of all queries.
-
-    above   (n_labels,) int32, number of documents with a higher score
-    ties    (n_labels,) int32, number of documents with the same score
-    before  (n_labels,) int32, number of these that come before the labelled one in the input
-    """
-
-    above: np.ndarray
-    ties: np.ndarray
-    before: np.ndarray
-
-
 class Order(NamedTuple):
     """Scratch arrays for the candidates of one query: their places, the negated numbers above, and indices."""
 
@@ -319,7 +305,7 @@ def write_counted_hits(counts, label_offsets, first, candidates, depth, tie_orde
     """
     Write the hits of some queries in rank order.
 
-    counts         `Counts` as a tuple
+    counts         `RankCounts` as a tuple
     label_offsets  (n_all_queries + 1,) int64, query q owns the entries label_offsets[q] up to label_offsets[q + 1]
     first          first query
     candidates     `Candidates` as a tuple, whose documents count entries from label_offsets[first] on
@@ -327,7 +313,7 @@ def write_counted_hits(counts, label_offsets, first, candidates, depth, tie_orde
     tie_order      AS_GROUPS, RISING or FALLING
     out_hits       `Hits` as a tuple
     """
-    counts = Counts(*counts)
+    counts = RankCounts(*counts)
     candidates = Candidates(*candidates)
     hits = Hits(*out_hits)
     most = 0

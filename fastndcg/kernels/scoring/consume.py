@@ -18,6 +18,7 @@ from fastndcg.kernels.inputs.items import find_first_at_least
 from fastndcg.kernels.jit import inline, kernel
 from fastndcg.kernels.ranking.sort import sort_descending
 from fastndcg.kernels.scoring.panels import ITEM_PANEL_BYTES, USER_PANEL, multiply_panels
+from fastndcg.kernels.shared import RankCounts
 from fastndcg.kernels.simd import NONE, ONE, WIDE, compare_wide, lowest_bit, mask_at_least, mask_first, popcount
 
 CHUNK = 2048  # items of a tile. Those of a product are one chunk, a function's rows have several
@@ -52,14 +53,6 @@ class Labelled(NamedTuple):
     offsets: np.ndarray  # (n_rows + 1,) int64, row r owns entries from offsets[r] - offsets[0] on
 
 
-class Counts(NamedTuple):
-    """Counts of the labelled candidates of the rows. The kernel adds to them."""
-
-    above: np.ndarray  # (n_labels,) int32, number of candidates with a higher score
-    ties: np.ndarray  # (n_labels,) int32, number of candidates with the same score, with the labelled one
-    before: np.ndarray  # (n_labels,) int32, number of these with a lower item number
-
-
 class Leaders(NamedTuple):
     """The best items of each row so far, and items that may replace them."""
 
@@ -84,12 +77,12 @@ def count_ranks(block, lists, labelled, scratch, out):
     Add the counts of the rows of a block.
 
     labelled  `Labelled` as a tuple
-    out       `Counts` as a tuple
+    out       `RankCounts` as a tuple, to which the kernel adds
     """
     block = Block(*block)
     lists = Lists(*lists)
     labelled = Labelled(*labelled)
-    counts = Counts(*out)
+    counts = RankCounts(*out)
     tile, row_scratch = scratch
     n_tile_rows = find_tile_rows(block, tile)
     for first in range(0, block.n_rows, n_tile_rows):

@@ -23,8 +23,8 @@ OWN_GAIN = Parameter(
     "gain", "gain", "binary", "binary, linear, exp2 or a table of gains, none of them above 1 for INST"
 )
 NO_AVERAGE = (
-    "the mean over the orders of a tie would need how many sets of documents gain each sum, for which no way is known "
-    "that takes a power of their number"
+    "the mean over the orders of a tie would need how many sets of documents gain each sum, for which no polynomial "
+    "algorithm is known"
 )
 
 RECORDS = (

@@ -145,8 +145,8 @@ RECORDS = (
         takes_repeats=False,
         formula="sum over documents ranked of gain / log2(2 + cost − gained), over the sum of all gains; gained: the "
         "gains from rank 1 to the document's; cost: those of the best order, 1 for each rank that gains less; "
-        "the mean over the orders of a tie would need how many sets of documents gain each sum, for which no way is "
-        "known that takes a power of their number",
+        "the mean over the orders of a tie would need how many sets of documents gain each sum, for which no "
+        "polynomial algorithm is known",
         undefined="nothing has a gain",
         source=TREC_EVAL,
         parameters=(GAIN, GAIN_REL),
