@@ -173,18 +173,13 @@ class Exportable:
 
         Parameters
         ----------
-        path : str or path, optional
+        path
             See `to_json`.
 
         Returns
         -------
         str or None
             The text without a path. Numbers have all digits, NaN is ``nan``.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written. An old file stays as it is.
         """
         return deliver_text(self._csv_pieces(), path)
 
@@ -200,18 +195,13 @@ class Exportable:
 
         Parameters
         ----------
-        path : str or path, optional
+        path
             See `to_json`.
 
         Returns
         -------
         str or None
             The table and its notes without a path. Markup in names is escaped.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written. An old file stays as it is.
         """
         return deliver_text([format_markdown(self._print_table())], path)
 
@@ -227,18 +217,13 @@ class Exportable:
 
         Parameters
         ----------
-        path : str or path, optional
+        path
             See `to_json`.
 
         Returns
         -------
         str or None
             The notes as comments and then the table, without a path. Markup in names is escaped.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written. An old file stays as it is.
         """
         return deliver_text([format_latex(self._print_table())], path)
 
