@@ -99,8 +99,8 @@ def _list_keys(values: Mapping[Any, Any], name: str, query_ids: Array) -> list[A
     ids = [find_key(query, values) for query in query_ids.tolist()]
     if values and ids and not any(query in values for query in ids):
         raise InvalidInputError(
-            f"`{name}` must have the ids of the queries, such as {shorten(ids[0])}, but has none of them. Its first id is "
-            f"{shorten(next(iter(values)))}: write the ids alike, of one type."
+            f"`{name}` must have the ids of the queries, such as {shorten(ids[0])}, but has none of them. Its first id "
+            f"is {shorten(next(iter(values)))}: write the ids alike, of one type."
         )
     return ids
 
