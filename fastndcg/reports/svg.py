@@ -22,7 +22,7 @@ DASH_PATTERNS = ("", ' stroke-dasharray="9 4"', ' stroke-dasharray="2 3"')
 LINE = 17  # the height of a line of text in pixels
 LETTER = 8.0  # the width of a letter in pixels, in the widest of usual fonts
 SMALL_LETTER = 7.0  # in panels
-MOST_LETTERS = 30  # of a line in seven inches, whatever letters they are
+MOST_LETTERS = 32  # of a line in seven inches, whatever letters they are
 # the CSS variable of the page for each colour
 VARIABLES = {INK: "var(--ink)", FAINT: "var(--faint)", PAPER: "var(--paper)"} | {
     colour: f"var(--c{place})" for place, colour in enumerate(COLOURS)

@@ -380,6 +380,7 @@ def test_axe_finds_nothing(report, tmp_path, width, scheme):
     axe = pytest.importorskip("axe_core_python.selenium")
     with chromium(tmp_path) as driver:
         driver.set_window_size(width, 1500)
+        driver.set_script_timeout(300)  # not 30: axe takes some seconds of processor time
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
         driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})  # which keeps out scripts, also those of tests
