@@ -1,5 +1,5 @@
 """
-Update the output of the demo in the README.
+Update the output of the demo in the README, and the numbers of metrics and conventions in its first lines.
 
 Usage: python scripts/readme.py [--check]
 
@@ -16,26 +16,38 @@ import sys
 from pathlib import Path
 
 from fastndcg.cli import main as run_command
+from fastndcg.metrics.families import CATALOG
+from fastndcg.named_conventions import conventions
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
+COUNTS = {
+    "nDCG, MAP, MRR and ": len(CATALOG) - 3,
+    "LightGBM's nDCG, and ": len(conventions) - 2,  # without lightgbm and default
+}
 
 
 def main() -> int:
-    """Update the README, or compare it."""
+    """Update the README and the first page of the documentation, or compare them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    old = README.read_text(encoding="utf-8")
-    new = update_readme(old)
-    if parser.parse_args().check:
-        return int(new != old)
-    README.write_text(new, encoding="utf-8")
-    return 0
+    check = parser.parse_args().check
+    readme, index = ROOT / "README.md", ROOT / "docs" / "index.md"
+    old = {page: page.read_text(encoding="utf-8") for page in (readme, index)}
+    demo = fill(old[readme], "demo", f"```text\n{demo_output()}```")
+    new = {readme: count(demo, *COUNTS), index: count(old[index], "nDCG, MAP, MRR and ")}
+    if not check:
+        for page, text in new.items():
+            page.write_text(text, encoding="utf-8")
+    return int(check and new != old)
 
 
-def update_readme(readme: str) -> str:
-    """Return the README with the demo's output."""
-    return fill(readme, "demo", f"```text\n{demo_output()}```")
+def count(page: str, *phrases: str) -> str:
+    """Return a page with the number of `COUNTS` behind each of these phrases."""
+    for phrase in phrases:
+        page, n_found = re.subn(f"(?<={phrase})[0-9]+(?= more)", str(COUNTS[phrase]), page)
+        if not n_found:
+            raise SystemExit(f"no page counts behind {phrase!r}. Write the number of more ones there")
+    return page
 
 
 def fill(page: str, name: str, text: str) -> str:

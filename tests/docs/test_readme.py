@@ -1,4 +1,4 @@
-"""The examples of the README run. `scripts/check` compares the output of its demo with what the command prints."""
+"""The examples of the README run. `scripts/check` compares its counts and its demo with what they should be."""
 
 import re
 import tomllib
@@ -8,7 +8,6 @@ from page_examples import check_blocks, read_blocks
 
 import fastndcg as fn
 from fastndcg.cli import COMMANDS
-from fastndcg.metrics.families import CATALOG
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -28,10 +27,6 @@ def test_readme_is_short_and_up_to_date():
     lines = README.splitlines()
     assert len(lines) <= 200
     assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
-    count = f"nDCG, MAP, MRR and {len(CATALOG) - 3} more"
-    assert count in README
-    assert count in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    assert f"and {len(set(fn.conventions) - {'default', 'lightgbm'})} more names" in README
     sentence = re.search(r"The other commands: [^.]*\.", README)[0]
     assert re.findall(r"`([\w-]+)`", sentence) == [command for command in COMMANDS if command != "evaluate"]
     assert f"## [{fn.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
