@@ -31,7 +31,7 @@ def show_versions() -> None:
     fastndcg ...
     Python ...
     """
-    from fastndcg.kernels.signatures import describe_libraries
+    from fastndcg.kernels.native.signatures import describe_libraries
 
     lines = [f"fastndcg {fastndcg.__version__}", f"Python {platform.python_version()}, {platform.platform()}"]
     for name in PACKAGES:
@@ -73,8 +73,9 @@ def warmup(*, progress: Callable[[str], None] | None = None) -> Warmup:
     >>> fn.warmup().seconds > 0  # doctest: +SKIP
     True
     """
-    from fastndcg.kernels import build, jit, machine_code
-    from fastndcg.kernels.signatures import BuildError
+    from fastndcg.kernels import jit, machine_code
+    from fastndcg.kernels.native import build
+    from fastndcg.kernels.native.signatures import BuildError
 
     started = time.perf_counter()
     say = progress or (lambda line: None if is_quiet() else write_line(line))

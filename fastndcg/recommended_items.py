@@ -110,7 +110,7 @@ def beyond_accuracy(
     return BeyondAccuracy(output.values, parsed, names, default, overall_values=output.overall or {}, notes=notes)
 
 
-CHUNK_ITEMS = 1 << 17
+CHUNK_ITEMS = 1 << 17  # 1 MB of their numbers
 
 
 def evaluate_items(item_data: ItemData, metrics: tuple[Metric, ...], threads: int) -> EvaluationOutput:

@@ -139,5 +139,5 @@ update_pip() {
 
 # Build the machine code of the kernels that changed, into the user's cache. Without a C compiler, Numba compiles.
 build_kernels() {
-  "$BIN/python" -m fastndcg.kernels.build >&2 || echo "no machine code could be built: Numba compiles kernels" >&2
+  "$BIN/python" -m fastndcg.kernels.native.build >&2 || echo "no machine code could be built: Numba compiles kernels" >&2
 }

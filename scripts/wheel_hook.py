@@ -8,7 +8,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class MachineCodeHook(BuildHookInterface):
-    """Adds the folder that fastndcg.kernels.build wrote, and the tag of the platform that it was built for."""
+    """Adds the folder that fastndcg.kernels.native.build wrote, and the tag of the platform that it was built for."""
 
     PLUGIN_NAME = "custom"
 

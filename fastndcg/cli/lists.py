@@ -132,7 +132,7 @@ def run_warmup(arguments: argparse.Namespace) -> None:
         folder, n_bytes = clear()
         rows = [["removed", f"{n_bytes / 1e6:.1f} MB of machine code in {folder or 'no folder'}"]]
     elif arguments.list:
-        from fastndcg.kernels.signatures import list_kernels
+        from fastndcg.kernels.native.signatures import list_kernels
 
         rows = [[line] for line in list_kernels()]
     else:

@@ -27,7 +27,11 @@ from fastndcg.rankings.compact import CountedRankings, HitRankings, ScoreRowRank
 from fastndcg.rankings.rankings import VIEWS, Rankings, refuse_changed
 from fastndcg.rankings.validation import Array, read_only
 
-MIN_DOCUMENTS_FOR_THREADS = 1 << 17  # evaluating fewer takes less time than starting a thread
+MIN_DOCUMENTS_FOR_THREADS = 1 << 17  # evaluating fewer, half a nanosecond each, takes less time than starting a thread
+
+# float32 scores of 1 MB, half of a core's cache. Smaller chunks pay for calls from Python, larger ones leave the cache:
+# see benchmarks/fit_constants.py
+CHUNK_DOCUMENTS = 1 << 18
 
 Span = tuple[int, int]  # queries from the first up to a stop
 
@@ -410,7 +414,7 @@ class EvaluationContext:
                 self.views[name] = view = copy.copy(self)
                 view.rankings = selection
                 view.ranker = make_ranker(selection, convention, strategy, scratch.view(name))
-                view.gains = frozenset()
+                view.gains = frozenset()  # labels of the whole, which are checked, or marks of 0 and 1
                 view.views = {}
 
 

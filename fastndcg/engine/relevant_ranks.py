@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.engine.apply import check_labels
-from fastndcg.engine.chunk import MIN_DOCUMENTS_FOR_THREADS, Ranker, Span, cut_queries, make_ranker
+from fastndcg.engine.chunk import CHUNK_DOCUMENTS, MIN_DOCUMENTS_FOR_THREADS, Ranker, Span, cut_queries, make_ranker
 from fastndcg.engine.plan import find_gains
 from fastndcg.engine.scratch import Scratch
 from fastndcg.kernels.lookup import load_kernels
@@ -29,8 +29,6 @@ from fastndcg.rankings.compact import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.threads import check_threads, run_all
-
-CHUNK_DOCUMENTS = 1 << 19
 
 
 class RankedSpan(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 
 from fastndcg.engine.apply import apply_convention, check_labels, check_stops
 from fastndcg.engine.chunk import (
+    CHUNK_DOCUMENTS,
     MIN_DOCUMENTS_FOR_THREADS,
     Chunk,
     ChunkLabels,
@@ -67,7 +68,6 @@ class EvaluationOutput:
     overall: Mapping[Metric, float] | None = None
 
 
-CHUNK_DOCUMENTS = 1 << 18  # smaller chunks pay for calls from Python, larger ones leave the processor's cache
 GROWTH_SAMPLE = 4096  # labels that tell how sparse they are
 MAX_GROWTH = 8
 MAX_REUSED_SIZE = 1 << 15  # labels and queries of calls that share their buffers, some 1 MB; larger arrays cost little
@@ -156,6 +156,7 @@ def run(
                 chunk_documents=chunk_documents, strategy=strategy, cache=cache, scratch=scratch, out=out,
             )  # fmt: skip
     if convention.ties == "mean_rank" and not getattr(rankings, "has_whole_groups", False):
+        # ranks are known from here on, so that `apply_convention` below returns at once
         rankings = group_ranks(apply_convention(rankings, convention), metrics, convention)
         cache = None  # labels are in rank order: none can be shared
     n_threads = 1 if rankings.n_documents < MIN_DOCUMENTS_FOR_THREADS else check_threads(threads)

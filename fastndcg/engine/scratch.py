@@ -174,7 +174,12 @@ class Scratch:
         return array if len(array) == size else array[:size]
 
     def hit_buffers(self, n_hits: int, n_queries: int) -> HitBuffers:
-        """Return arrays for up to `n_hits` hits: the last ones again where they are large enough."""
+        """
+        Return arrays for up to `n_hits` hits: the last ones again where they are large enough.
+
+        There may be more room for hits, whose number kernels write, but not for queries: kernels read their number from
+        the length of the offsets.
+        """
         last = self._hit_buffers
         if last is not None and last[0] >= n_hits and last[1] == n_queries:
             return last[2]

@@ -192,7 +192,7 @@ def copy_wide(code, values, place, out, out_place):
     code.store(code.wide(0, values, place), code.address(2, out, out_place))
 
 
-PREFETCH_BYTES = 1 << 13  # distance, about what a kernel reads during one access to memory
+PREFETCH_BYTES = 1 << 13  # distance: 90 ns of one access to memory, in which a core reads 90 bytes a nanosecond
 CACHE_LINE = 64  # bytes
 
 

@@ -2,8 +2,8 @@
 The cache folder for machine code: its place, its checks, and its removal.
 
 The cache folder has one folder for each state of the kernels' sources, Numba and Python, one library folder for each
-installed package (see kernels/machine_code.py), and the object files of builds. The first process that writes to a
-state's folder makes it. That process also removes the folders of other states that no process used for
+installed package (see kernels/machine_code.py), and the object files of builds. The first process that writes to
+a state's folder makes it. That process also removes the folders of other states that no process used for
 `UNUSED_DAYS` days, and keeps at most `MAX_STATES` folders. A process whose folder is removed makes it again.
 
 Machine code is run without checks, so it must come from the user or root. The cache folder and its files must belong

@@ -12,8 +12,7 @@ from rules.project import File, Function, parse, read_catalogue, read_files, run
 
 # decorators, intrinsics, and the lookup of kernels
 NO_KERNELS = {
-    "__init__", "build", "compiler", "intrinsics", "jit", "lookup", "machine_code", "native_object", "panels",
-    "python_objects", "shared", "signatures", "simd",
+    "__init__", "compiler", "intrinsics", "jit", "lookup", "machine_code", "panels", "python_objects", "shared", "simd",
 }  # fmt: skip
 DECORATORS = ("kernel", "inline", "helper")
 
@@ -161,7 +160,7 @@ def _read_places(root: Path, folder: str) -> set[str]:
 def _read_kernels(root: Path) -> Iterator[tuple[File, ast.FunctionDef]]:
     """Yield every kernel, and every function that only kernels call, with its file."""
     for file in read_files(root, "fastndcg/kernels"):
-        if file.path.stem not in NO_KERNELS:
+        if file.path.parent.name != "native" and file.path.stem not in NO_KERNELS:
             yield from ((file, node) for node in file.tree.body if isinstance(node, ast.FunctionDef))
 
 

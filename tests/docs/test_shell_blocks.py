@@ -1,6 +1,5 @@
-"""Shell blocks of the documentation run in bash, pages name what exists, and the recipe of a metric makes one."""
+"""Shell blocks of the documentation run in bash, and pages name files, packages and commands that exist."""
 
-import dataclasses
 import os
 import re
 import shlex
@@ -8,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,12 +14,7 @@ from page_examples import QRELS, RUN, read_blocks
 
 import fastndcg as fn
 from fastndcg import cli
-from fastndcg.engine.compute import first_relevant as compute
 from fastndcg.kernels import machine_code
-from fastndcg.kernels.metrics import first_relevant as loops
-from fastndcg.metrics.families import CATALOG
-from fastndcg.metrics.families import first_relevant as family
-from fastndcg.metrics.names import NAMES
 from scripts.site import is_generated
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,24 +117,6 @@ def test_pages_name_files_that_exist(page):
     missing = [name for name in paths if not any(ROOT.glob(name.rstrip("/")))]
     missing += [name for name in LINK.findall(text) if not (page.parent / name).exists()]
     assert missing == []
-
-
-def test_example_of_a_metric_needs_nothing_else(monkeypatch):
-    recipe = (ROOT / "docs" / "contributing" / "add_a_metric.md").read_text(encoding="utf-8")
-    name, scopes = "expected_search_length", []
-    for block, module in zip(
-        re.findall(r"```python\n(.*?)```", recipe, re.DOTALL), (family, loops, compute, family), strict=True
-    ):
-        scopes.append({**vars(module), "kernel": lambda loop: loop})
-        exec(block, scopes[-1])
-    scopes[2]["kernels"] = SimpleNamespace(**{name: scopes[1][name]})
-    monkeypatch.setattr(compute, name, scopes[2][name], raising=False)
-    monkeypatch.setattr(family, name, scopes[3][name], raising=False)
-    monkeypatch.setitem(CATALOG, "ESL", dataclasses.replace(scopes[0]["RECORDS"][-1], family="first_relevant"))
-    monkeypatch.setitem(NAMES, "esl", "ESL")
-    for evaluate in (fn.evaluate, fn.reference.evaluate):
-        result = evaluate([[0, 2, 1, 0], [0, 0]], [[3.0, 2.0, 2.0, 2.0], [1.0, 1.0]], ["ESL"])
-        assert result["ESL"] == pytest.approx([1 + 1 / 3, 2])
 
 
 def test_packages_in_the_map_are_all_packages():

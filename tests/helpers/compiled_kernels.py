@@ -13,7 +13,8 @@ def list_compiled():
     compiler = sys.modules.get("fastndcg.kernels.compiler")
     if compiler is None:
         return []
-    from fastndcg.kernels import jit, native_object, signatures
+    from fastndcg.kernels import jit
+    from fastndcg.kernels.native import native_object, signatures
 
     lines = set()
     for dispatcher in compiler.list_dispatchers():
@@ -48,12 +49,13 @@ def pytest_testnodedown(node):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    from fastndcg.kernels import machine_code, signatures
+    from fastndcg.kernels import machine_code
+    from fastndcg.kernels.native import signatures
 
     lines = config.stash.get(COMPILED, set())
     if not lines or machine_code.is_switched_off():
         return
-    command = f"{sys.executable} -m fastndcg.kernels.build"
+    command = f"{sys.executable} -m fastndcg.kernels.native.build"
     terminalreporter.section(f"Numba compiled {len(lines)} kernels that had no machine code: run {command}")
     new = lines - {f"{place} {arguments} -> {result}" for place, arguments, result in signatures.read_signatures()}
     for line in sorted(new):

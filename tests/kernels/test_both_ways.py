@@ -16,7 +16,8 @@ import pytest
 from fastndcg import evaluation
 from fastndcg.engine import plan
 from fastndcg.engine import run as engine
-from fastndcg.kernels import jit, lookup, machine_code, native_object, signatures
+from fastndcg.kernels import jit, lookup, machine_code
+from fastndcg.kernels.native import native_object, signatures
 from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import CHOICES, conventions

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from fresh_processes import NOBODY, PACKAGE, answer, make_environment, start
 
-from fastndcg.kernels import build, machine_code, signatures
-from fastndcg.kernels.machine_code import KERNELS
+from fastndcg.kernels import machine_code
+from fastndcg.kernels.native import build, signatures
+from fastndcg.kernels.native.signatures import NATIVE
 
 SIGNATURES = "statistics.add_up u8[:] i8[:] i8[:] -> none\nstatistics.carry i8[:] -> none\n"
 CARRY = """
@@ -22,7 +23,7 @@ CARRY = """
     if {is_blocked}:
         sys.modules["numba"] = sys.modules["llvmlite"] = None
     import numpy as np
-    from fastndcg.kernels import signatures
+    from fastndcg.kernels.native import signatures
     from fastndcg.kernels.statistics import carry
     limbs = np.array([2**33, 1])
     carry(limbs)
@@ -40,7 +41,7 @@ def test_list_of_signatures_is_complete_sorted_and_has_different_codes():
     listed = {signature.place for signature in signatures.read_signatures()}
     known = {place for place in signatures.find_kernels() if not place.startswith("single_query.")}
     assert listed == known - NOT_FOR_THE_LIST
-    lines = (KERNELS / "signatures.txt").read_text().splitlines()[1:]
+    lines = (NATIVE / "signatures.txt").read_text().splitlines()[1:]
     assert lines == sorted(set(lines))
     keys = [(signature.place, signature.code) for signature in signatures.read_signatures()]
     assert len(keys) == len(set(keys))
@@ -49,7 +50,7 @@ def test_list_of_signatures_is_complete_sorted_and_has_different_codes():
 @pytest.mark.parametrize("line", ["metrics.gains.dcg f8[:]", "metrics.gains.dcg f8[:] -> text", "no place"])
 def test_wrong_lines_are_refused(line, monkeypatch, tmp_path):
     (tmp_path / "signatures.txt").write_text(f"{line}\n")
-    monkeypatch.setattr(signatures, "KERNELS", tmp_path)
+    monkeypatch.setattr(signatures, "NATIVE", tmp_path)
     with pytest.raises(signatures.BuildError, match=re.escape(repr(line))):
         signatures.read_signatures()
 
@@ -68,13 +69,13 @@ def built(tmp_path_factory):
     folder.chmod(0o755)
     ignored = shutil.ignore_patterns("__pycache__", "built")
     shutil.copytree(PACKAGE, folder / "fastndcg", ignore=ignored)
-    (folder / "fastndcg" / "kernels" / "signatures.txt").write_text(SIGNATURES)
+    (folder / "fastndcg" / "kernels" / "native" / "signatures.txt").write_text(SIGNATURES)
     run_build(folder, "--output", folder / "fastndcg" / "kernels" / "built")
     return folder
 
 
 def run_build(folder, *arguments, **environment):
-    command = [sys.executable, "-P", "-m", "fastndcg.kernels.build", *map(str, arguments)]
+    command = [sys.executable, "-P", "-m", "fastndcg.kernels.native.build", *map(str, arguments)]
     given = make_environment(folder, FASTNDCG_CACHE_DIR=folder / "cache", **environment)
     return subprocess.run(command, env=given, check=True, capture_output=True, text=True).stderr
 
@@ -136,7 +137,7 @@ def test_two_builds_give_the_same_bytes(built):
 @NEEDS_COMPILER
 def test_two_processes_build_at_once(built):
     target = built / "shared"
-    command = [sys.executable, "-P", "-m", "fastndcg.kernels.build", "--output", str(target)]
+    command = [sys.executable, "-P", "-m", "fastndcg.kernels.native.build", "--output", str(target)]
     given = make_environment(built, FASTNDCG_CACHE_DIR=built / "other_cache")
     processes = [subprocess.Popen(command, env=given, stderr=subprocess.DEVNULL) for _ in range(2)]
     assert [process.wait(timeout=300) for process in processes] == [0, 0]

@@ -105,7 +105,7 @@ def group_dcg(hits, h, discounts, k):
     above = hits.above[h]
     size = hits.tie_sizes[h]
     end = find_group_end(hits.queries, hits.above, h)
-    last = min(above + size, max(above, k))
+    last = min(above + size, max(above, k))  # a group below the cutoff has no rank that counts, not a negative number
     if end - h == size and have_equal_gains(hits.gains, h, end):
         total = 0.0
         for r in range(above + 1, last + 1):
@@ -267,7 +267,11 @@ def replace_undefined(value, out):
 
 @kernel
 def ndcg(dcg, idcg, highest_ndcg, out):
-    """Compute nDCG@k. A quotient above `highest_ndcg` can only be a rounding error."""
+    """
+    Compute nDCG@k. A quotient above `highest_ndcg` can only be a rounding error.
+
+    Where negative labels are kept, IDCG may be below 0, too: the quotient is what is meant.
+    """
     for q in range(out.shape[0]):
         out[q] = min(dcg[q] / idcg[q], highest_ndcg) if idcg[q] != 0.0 else math.nan
 

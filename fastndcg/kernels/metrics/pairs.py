@@ -250,7 +250,12 @@ def coverage_error(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant
 
 @kernel(allocates=True)
 def precision_at_recall(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, recall, out):
-    """Compute the expected precision at the first rank with the recall, 0 if no rank has it."""
+    """
+    Compute the expected precision at the first rank with the recall, 0 if no rank has it.
+
+    `recall` is the metric's own, and reaching it is meant literally. What `recall_rounding` chooses is how trec_eval
+    and others round the eleven recalls of interpolated precision.
+    """
     n_needed = np.empty(out.shape[0], np.int64)
     for q in range(out.shape[0]):
         n_needed[q] = max(np.ceil(recall * n_relevant[q] - 1e-9), 1.0)  # the float64 product 0.07 · 100 exceeds 7

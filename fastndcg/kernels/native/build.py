@@ -8,7 +8,7 @@ is C), the bits of a number, the slots of a tuple's entries, nothing for None.
 An object file is named by the digest of what it depends on, so that a change compiles what it touches. Worker processes
 compile, one for each processor. No kernel is called: a level may be above that of the processor that builds.
 
-Usage: python -m fastndcg.kernels.build [--levels 2,3,4] [--jobs N] [--output FOLDER]
+Usage: python -m fastndcg.kernels.native.build [--levels 2,3,4] [--jobs N] [--output FOLDER]
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from typing import Any
 
 from fastndcg.kernels import machine_code
 from fastndcg.kernels.machine_code import FORMAT, KERNELS, LEVEL_NAMES, TABLE
-from fastndcg.kernels.signatures import (
+from fastndcg.kernels.native.signatures import (
+    NATIVE,
     SHORT,
     TOKEN,
     BuildError,
@@ -134,7 +135,7 @@ def _imported_by(module: str) -> frozenset[str]:
 
 
 def _object_name(signature: Signature, level: int, dependencies: dict[str, set[str]]) -> str:
-    names = sorted({*dependencies[signature.module], "native_object.py"})
+    names = sorted({*dependencies[signature.module], "native/native_object.py"})
     sources = [machine_code.digest_source(name) for name in names]
     compiler = (version("numba"), version("llvmlite"), sys.version_info[:2], machine_code.platform_tag())
     state = (signature, sorted(load_kernel(signature).options.items()), level, sources, compiler)
@@ -182,7 +183,8 @@ def _remove_others(output: Path, table: dict[str, Any]) -> None:
 
 def compile_in_cache() -> str | None:
     """Compile all signatures with Numba, which caches each by itself. Return the folder, None if there is none."""
-    from fastndcg.kernels import compiler, native_object
+    from fastndcg.kernels import compiler
+    from fastndcg.kernels.native import native_object
 
     progress.skip_announcement()
     for signature in read_signatures():
@@ -211,7 +213,7 @@ def _link(compiler: list[str], files: list[Path], target: Path) -> None:
     """Link object files into a shared library without symbols but those of the kernels."""
     names = target.with_suffix(".rsp")
     names.write_text("\n".join(f'"{file}"' for file in files))
-    arguments = [f"@{names}", str(KERNELS / "runtime.c"), "-lm"]
+    arguments = [f"@{names}", str(NATIVE / "runtime.c"), "-lm"]
     _run_c([*compiler, *_flags(compiler), "-fvisibility=hidden", "-o", str(target), *arguments])
 
 
@@ -222,7 +224,7 @@ def _compile_c(compiler: list[str], target: Path) -> None:
     if not Path(include, "Python.h").exists():
         raise BuildError(f"{include} has no Python.h: install the headers of Python, such as the package python3-dev")
     folders = [f"-I{include}", f"-I{np.get_include()}"]
-    _run_c([*compiler, *_flags(compiler), *folders, "-o", str(target), str(KERNELS / "trampoline.c")])
+    _run_c([*compiler, *_flags(compiler), *folders, "-o", str(target), str(NATIVE / "trampoline.c")])
 
 
 def _flags(compiler: list[str]) -> list[str]:
@@ -282,7 +284,7 @@ def _feed(
         "NUMBA_DISABLE_JIT": "0",
         "NUMBA_BOUNDSCHECK": "0",
     }
-    command = [sys.executable, "-m", "fastndcg.kernels.build", "--worker"]
+    command = [sys.executable, "-m", "fastndcg.kernels.native.build", "--worker"]
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdin is not None
         assert worker.stdout is not None
@@ -328,7 +330,7 @@ def _work() -> None:
 
 def compile_object(signature: Signature) -> bytes:
     """Return the object file of a signature, for the processor that the environment names."""
-    from fastndcg.kernels import native_object
+    from fastndcg.kernels.native import native_object
 
     return native_object.emit(load_kernel(signature), signature)
 

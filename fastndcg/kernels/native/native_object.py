@@ -18,7 +18,7 @@ from numba.core import types
 from numba.np.numpy_support import as_dtype, from_dtype
 
 from fastndcg.kernels import jit
-from fastndcg.kernels.signatures import TOKEN, BuildError, Signature, find_class
+from fastndcg.kernels.native.signatures import TOKEN, BuildError, Signature, find_class
 
 NUMBERS = {
     "int": types.int64,

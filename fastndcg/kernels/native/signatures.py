@@ -11,12 +11,14 @@ import hashlib
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastndcg.errors import shorten
 from fastndcg.kernels import machine_code
 from fastndcg.kernels.machine_code import KERNELS, LEVEL_NAMES, Library
 
+NATIVE = Path(__file__).parent
 LINE = re.compile(r"(?P<place>[\w.]+) (?P<arguments>.*) -> (?P<result>none|int|bool|float|int \* \d)")
 TOKEN = re.compile(r"\w+\(|[()]|[a-z]\d\[[:,]*\][FA]?|\w+")
 SHORT = {"int": "i", "float": "f", "bool": "b", "uint64": "u", "none": "n"}
@@ -51,7 +53,7 @@ class Signature(NamedTuple):
 
 def read_signatures() -> list[Signature]:
     """Return all signatures that are built."""
-    lines = (KERNELS / "signatures.txt").read_text().splitlines()
+    lines = (NATIVE / "signatures.txt").read_text().splitlines()
     return [Signature(**_match(line).groupdict()) for line in lines if line and not line.startswith("#")]
 
 
