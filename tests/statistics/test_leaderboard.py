@@ -147,7 +147,7 @@ def test_command(tmp_path, capsys):
     assert [row["system"] for row in json.loads(capsys.readouterr().out)["rows"]] == ["s2", "s1", "s0"]
     table.write_text("system,dataset,value\na,x,one\n")
     assert cli.main(["leaderboard", str(table)]) == 2
-    assert "line 2 must have a number as value" in capsys.readouterr().err
+    assert "published.csv, row 0: must have a number as value, not 'one'" in capsys.readouterr().err
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("".join(f"q{q} 0 a 1\n" for q in range(20)))
     for name, score in (("good", 2), ("poor", 0)):

@@ -302,7 +302,8 @@ def n_gaining(labels: ChunkLabels, gain: Gain) -> Array:
 
 def n_gaining_hits(chunk: Chunk, gain: Gain) -> Array:
     """Count the hits of each query with a gain above 0."""
-    return np.bincount(chunk.hits.queries, hit_gains(chunk, gain) > 0.0, chunk.labels.n_queries)
+    counts = np.bincount(chunk.hits.queries, hit_gains(chunk, gain) > 0.0, chunk.labels.n_queries)
+    return counts.astype("f8", copy=False)  # without hits, NumPy returns integers
 
 
 @per_labels
