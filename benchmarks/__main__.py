@@ -20,6 +20,7 @@ def main() -> int:
     commands.add_argument("--record", nargs="*", choices=SUITES, metavar="SUITE", help="save the results of suites")
     commands.add_argument("--smoke", action="store_true", help="for CI: proofs, a row a suite against the merge base")
     commands.add_argument("--figures", action="store_true", help="write the saved figures into README and docs")
+    parser.add_argument("--no-anchor", action="store_true", help="leave out the anchor, which takes minutes to compile")
     parser.add_argument("-k", default=COMPARED, metavar="EXPRESSION", help="rows to compare, as pytest's -k")
     parser.add_argument("--rows", type=int, default=ROWS, metavar="N", help="most rows to compare, over all suites")
     parser.add_argument("--scale", type=float, help="share of the full size: 0.05 of a comparison, 1 of a record")
@@ -30,7 +31,8 @@ def main() -> int:
     if options.against is not None:
         from benchmarks.against import compare_with
 
-        return compare_with(options.against, options.k, options.rows, options.scale or 0.05)
+        scale = options.scale or 0.05
+        return compare_with(options.against, options.k, options.rows, scale, has_anchor=not options.no_anchor)
     from benchmarks.record import record_suites
 
     return record_suites(options.record or SUITES, options.scale or 1.0, options.results)

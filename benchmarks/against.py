@@ -51,11 +51,13 @@ class Row(NamedTuple):
         return self.tree.low > limit or (self.drift is not None and self.drift.low > limit)
 
 
-def compare_with(commit: str, expression: str, n_rows: int, scale: float) -> int:
+def compare_with(commit: str, expression: str, n_rows: int, scale: float, *, has_anchor: bool = True) -> int:
     """Print the ratios of the working tree to a commit, and return 1 if a row fails or is slow twice."""
     with tempfile.TemporaryDirectory(prefix="fastndcg-bench-") as made:
         folder = Path(made)
-        packages = install_packages(commit, folder)
+        packages = install_packages(
+            commit, ANCHOR.read_text(encoding="utf-8").split()[0] if has_anchor else None, folder
+        )
         with open_workers(packages, expression, scale, folder) as workers:
             names = select_rows(workers["tree"].names, n_rows)
             print(f"{len(names)} rows against {shorten_commit(commit)}: ratios [95 % interval], above 1 is slower")
@@ -64,6 +66,8 @@ def compare_with(commit: str, expression: str, n_rows: int, scale: float) -> int
         if rows:
             mean = math.exp(sum(math.log(row.tree.median) for row in rows) / len(rows))
             print(f"{'geometric mean':72} {'':22} {mean:.3f}")
+            if has_anchor:
+                print(f"{sum(row.drift is not None for row in rows)} of {len(rows)} rows compared with the anchor")
         elif not failed:
             print("no benchmark could be compared: see `pytest benchmarks --collect-only`")
             return 1
@@ -95,10 +99,12 @@ def shorten_commit(commit: str) -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def install_packages(commit: str, folder: Path) -> dict[str, Path]:
+def install_packages(commit: str, anchor: str | None, folder: Path) -> dict[str, Path]:
     """Install the packages of a commit, of the anchor and of the working tree, without their dependencies."""
     packages = {}
-    for side, name in (("base", commit), ("anchor", ANCHOR.read_text(encoding="utf-8").split()[0])):
+    for side, name in (("base", commit), ("anchor", anchor)):
+        if name is None:
+            continue
         source = folder / f"source of {side}"
         added = subprocess.run(
             ["git", "worktree", "add", "--quiet", "--detach", str(source), name],
