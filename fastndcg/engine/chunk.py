@@ -27,7 +27,7 @@ from fastndcg.rankings.compact import CountedRankings, HitRankings, ScoreRowRank
 from fastndcg.rankings.rankings import VIEWS, Rankings, refuse_changed
 from fastndcg.rankings.validation import Array, read_only
 
-MIN_DOCUMENTS_FOR_THREADS = 1 << 17  # evaluating fewer, half a nanosecond each, takes less time than starting a thread
+MIN_DOCUMENTS_FOR_THREADS = 1 << 17  # evaluating fewer takes less time than starting a thread
 
 # float32 scores of 1 MB, half of a core's cache. Smaller chunks pay for calls from Python, larger ones leave the cache:
 # see benchmarks/fit_constants.py

@@ -207,7 +207,7 @@ def run_small(
     """
     Evaluate metrics on few documents in arrays, or return None where `run` has to do more.
 
-    One query of 100 documents takes 8 µs by this function and 9.5 µs by `run`, which gives the same bits.
+    It leaves out what `run` decides about threads, chunks and the documents that count, and gives the same bits.
     """
     n_queries = rankings.n_queries
     n = rankings.n_documents + n_queries
