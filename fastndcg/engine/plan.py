@@ -158,7 +158,8 @@ def make_task(
 ) -> Task:
     """Return the task of a metric under a convention."""
     k = find_depth(metric)
-    min_relevant_label = rel if skips_queries_without_relevant(metric, convention) else None
+    skips = skips_queries_without_relevant(metric, convention)
+    min_relevant_label = find_rel(metric, convention) if skips else None  # of gains too, where `rel` has no limit
     undefined_value = find_undefined_value(metric, convention)
     return Task(
         compute=find_function(metric, convention),

@@ -116,6 +116,7 @@ CHOSEN = [
     ("no_relevant=undefined", "P", [0, 0], [2, 1], 0),
     ("no_relevant=skipped", "P", [0, 0], [2, 1], nan),
     ("no_relevant=skipped", "num_ret", [0, 0], [2, 1], nan),
+    ("no_relevant=skipped", "DCG", [0.5, 0], [2, 1], nan),  # a gain, but no relevant document
     ("negative_labels=keep", "num_rel", [1, -1], [1, 2], 1),
     ("negative_labels=removed", "RR", [1, -1, 0], [1, 2, 0], 1),
     ("negative_labels=removed", "num_ret", [1, -1, 0], [1, 2, 0], 2),
