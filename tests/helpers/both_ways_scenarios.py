@@ -135,6 +135,8 @@ def read(rng):
         file = Path(folder, "run.txt")
         file.write_text(text)
         fn.read_run(file)
+        judged = fn.Qrels(queries, documents, np.ones(200, "i8"))
+        fn.evaluate(judged, run, "ndcg").save(Path(folder, "result"), truth=judged)
     fn.Run.from_dict({"a": ["1", "2"]}).to_trec()
     for labels in (rng.integers(0, 3, 200), rng.integers(-1, 300, 200), rng.random(200)):
         qrels = fn.Qrels(queries, documents, labels)
