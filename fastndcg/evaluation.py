@@ -456,13 +456,20 @@ def evaluate_prepared(
     out: Array | None = None,
 ) -> Results:
     """Evaluate one system against truth that has been read."""
-    has_plain_arrays = False
+    joined: Any = None
     if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # the usual call of a service
-        joined: Any = truth.rankings(predictions)
-        has_plain_arrays = joined.patterns is None
-    else:
+        joined = truth.rankings(predictions)
+        if joined.patterns is None and not request.denominators:
+            if out is not None:
+                engine.check_out(out, joined, len(request.metrics))
+            plan = make_plan(request.metrics, request.array_convention)
+            few = engine.run_small(joined, plan, cache, out)
+            if few is not None:
+                notes = note_labels(joined, request.metrics, request.array_convention, few.highest_label)
+                return make_results(few, request, joined.query_ids, (0, 0), notes, {})
+    if joined is None:
         joined = join_system(truth, predictions, request, options, out)
-    convention = request.qrels_convention if isinstance(truth, Qrels | TablePair) else request.array_convention
+    convention = request.qrels_convention if isinstance(truth, (Qrels, TablePair)) else request.array_convention
     denominators = tuple(request.denominators.values()) if request.denominators else ()
     if not isinstance(joined, Rankings | Joined):
         if out is not None:
@@ -475,14 +482,9 @@ def evaluate_prepared(
         refuse_repeats((*request.metrics, *denominators))
     if out is not None:
         engine.check_out(out, joined.rankings, len(request.metrics))
-    own_out = None if denominators else out
-    few = None
-    if has_plain_arrays:
-        plan = make_plan(request.metrics, convention, denominators)
-        few = engine.run_small(joined.rankings, plan, cache, own_out)
-    output = few or engine.run(
+    output = engine.run(
         joined.rankings, request.metrics, convention, denominators=denominators, undefined=joined.unjudged_queries,
-        threads=options.threads, cache=cache, out=own_out,
+        threads=options.threads, cache=cache, out=None if denominators else out,
     )  # fmt: skip
     judged: Shares = {}
     if joined.has_unjudged:
@@ -501,10 +503,17 @@ def list_notes(
 ) -> tuple[str, ...]:
     """Return remarks on how inputs were read and joined, and on labels that fit scores or metrics badly."""
     has_alternatives = isinstance(truth, Qrels) and truth.has_alternatives
-    return (
-        *note_confused(joined.rankings), *joined.notes, *(note_alternatives(metrics) if has_alternatives else ()),
-        *(note_low_labels(highest_label, metrics, convention) if highest_label < 1 else ()),
-    )  # fmt: skip
+    own = (*joined.notes, *(note_alternatives(metrics) if has_alternatives else ()))
+    return note_labels(joined.rankings, metrics, convention, highest_label, own)
+
+
+def note_labels(
+    rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, highest_label: float,
+    others: tuple[str, ...] = (),
+) -> tuple[str, ...]:  # fmt: skip
+    """Return remarks on labels that fit scores or metrics badly, with others between them."""
+    notes = note_confused(rankings) + others
+    return notes + note_low_labels(highest_label, metrics, convention) if highest_label < 1 else notes
 
 
 def make_results(

@@ -8,6 +8,7 @@ ranked, and the hits of a chunk in rank order. Metrics do not depend on the kind
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -428,6 +429,8 @@ class ChunkLabels:
         The documents that may become hits, because their label is not 0.
     pool_candidates : CandidateArrays
         The judged documents with a label other than 0, retrieved or not.
+    is_pooled : bool
+        True if documents may have been judged without being ranked.
     lowest_label, highest_label : float
         The lowest and the highest label of the pool's candidates.
     are_all_ones : bool
@@ -448,12 +451,6 @@ class ChunkLabels:
         ``take(size, dtype)`` returns an array that is valid as long as these labels.
     """
 
-    __slots__ = (
-        "_longest", "_scratch", "_sizes", "are_all_ones", "candidates", "convention", "depth", "discounts",
-        "document_offsets", "first", "highest_label", "highest_ndcg", "lowest_label", "memo", "n_queries",
-        "pool_candidates", "stop", "take", "truncates_labels", "truth",
-    )  # fmt: skip
-
     def __init__(self, context: EvaluationContext, scratch: Scratch | None, first: int, stop: int) -> None:
         """Collect candidates. Without a scratch, the labels stay as they are when the evaluation ends."""
         ranker = context.ranker
@@ -465,8 +462,6 @@ class ChunkLabels:
         self.discounts = context.discounts
         self.document_offsets = ranker.document_offsets
         self.memo: dict[Any, Any] = {}
-        self._sizes: Array | None = None
-        self._longest: int | None = None
         if scratch is None:
             self._scratch = Scratch()
             self.take: Callable[..., Array] = np.empty
@@ -478,6 +473,7 @@ class ChunkLabels:
         self.candidates, lowest, highest = self._collect(context, "labels", ranker.labels, ranker.label_offsets)
         self.pool_candidates = self.candidates
         pool = context.rankings.pool
+        self.is_pooled = pool is not None
         if pool is not None:
             self.pool_candidates, lowest, highest = self._collect(context, "pool", *pool)
         self.highest_ndcg = math.inf if context.rankings.has_repeats or convention.negative_labels == "keep" else 1.0
@@ -488,24 +484,15 @@ class ChunkLabels:
             ranker.labels.dtype.kind == "f" or (pool is not None and pool[0].dtype.kind == "f")
         )
 
-    @property
+    @functools.cached_property
     def sizes(self) -> Array:
         """The number of documents ranked in each query."""
-        if self._sizes is None:
-            self._sizes = np.diff(self.document_offsets[self.first : self.stop + 1])
-        return self._sizes
+        return np.diff(self.document_offsets[self.first : self.stop + 1])
 
-    @property
+    @functools.cached_property
     def longest(self) -> int:
         """The number of documents ranked in the longest query."""
-        if self._longest is None:
-            self._longest = int(self.sizes.max(initial=0))
-        return self._longest
-
-    @property
-    def is_pooled(self) -> bool:
-        """True if documents may have been judged without being ranked."""
-        return self.truth.pool is not None
+        return int(self.sizes.max(initial=0))
 
     def view(self, context: EvaluationContext, name: str) -> ChunkLabels:
         """Return the labels of a view of the same queries."""

@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,8 @@ def make_task(
     skips = skips_queries_without_relevant(metric, convention)
     min_relevant_label = find_rel(metric, convention) if skips else None  # of gains too, where `rel` has no limit
     undefined_value = find_undefined_value(metric, convention)
+    values = {parameter.name: metric.get(parameter.name) for parameter in metric.record.parameters}
+    numbers = {name: float(value) for name, value in values.items() if isinstance(value, Real)}
     return Task(
         compute=find_function(metric, convention),
         metric=metric,
@@ -171,6 +174,7 @@ def make_task(
         rel=rel,
         gain=gain,
         discount=discount,
+        numbers=numbers,
         min_relevant_label=min_relevant_label,
         undefined_value=undefined_value,
         is_undefined_at_ties=convention.ties not in metric.record.ties,

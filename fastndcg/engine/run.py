@@ -106,13 +106,6 @@ class EvaluatorCache:
         self.idle: list[Scratch] = []
         self.plain: EvaluatorCache | None = None
 
-    def borrow(self) -> Scratch:
-        """Return buffers that no other worker uses. The caller returns them to `idle`."""
-        try:
-            return self.idle.pop()
-        except IndexError:
-            return Scratch()
-
 
 def run(
     rankings: Rankings,
@@ -258,9 +251,9 @@ def run_both_kinds(
 
 def borrow_scratch(is_small: bool, cache: EvaluatorCache | None) -> Scratch:
     """Return the buffers of a call: idle ones of the cache, spare ones for few documents, or new ones."""
-    if cache is not None:
-        return cache.borrow()
     try:
+        if cache is not None:
+            return cache.idle.pop()
         return _spare_buffers.pop() if is_small else Scratch()
     except IndexError:
         return Scratch()
@@ -347,7 +340,7 @@ def evaluate_on_threads(
     borrowed: list[Scratch] = []
 
     def make_worker() -> Callable[[Span], None]:
-        scratch = Scratch() if cache is None else cache.borrow()
+        scratch = borrow_scratch(False, cache)
         borrowed.append(scratch)
 
         def work(span: Span) -> None:

@@ -76,6 +76,8 @@ class Task:
         The lowest relevant label.
     discount : str, float or tuple, optional
         The metric's own discount, such as RBP's p. None for the convention's.
+    numbers : dict
+        The values of the metric's parameters that are numbers.
     min_relevant_label : float, optional
         A query without such a label gets NaN. None: no query does.
     undefined_value : float, optional
@@ -95,11 +97,8 @@ class Task:
     rel: float
     gain: Gain
     discount: Value | None
+    numbers: dict[str, float]
     min_relevant_label: float | None
     undefined_value: float | None
     is_undefined_at_ties: bool
     has_plain_values: bool
-
-    def number(self, parameter: str) -> float:
-        """Return the value of a parameter that is a number."""
-        return float(self.metric.get(parameter))

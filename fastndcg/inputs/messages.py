@@ -203,6 +203,9 @@ def note_confused(rankings: Rankings) -> tuple[str, ...]:
     """Return a note on labels and scores that look swapped, or like lists of ids."""
     if rankings.known_hits is not None:  # it has ranks, no scores
         return ()
+    scores = rankings.scores
+    if not len(scores) or scores.item(0) % 1 != 0 or scores.item(0) < 0:  # as in most inputs, and of ranks, at no cost
+        return ()
     return _note_swapped(rankings) + _note_lists_of_ids(rankings)
 
 
@@ -236,8 +239,6 @@ def _note_lists_of_ids(rankings: Rankings) -> tuple[str, ...]:
     scores = rankings.scores
     if rankings.judged is not None or rankings.pool is not None or rankings.patterns is not None:
         return ()
-    if not len(scores) or scores.item(0) % 1 != 0 or scores.item(0) < 0:  # as in most inputs, at no cost
-        return ()
     offsets = rankings.offsets[: SAMPLE + 1]
     n = int(offsets[-1])
     if n < 2 or rankings.labels[:n].max() < LEAST_ID:
@@ -262,8 +263,6 @@ def _note_swapped(rankings: Rankings) -> tuple[str, ...]:
     if labels.dtype.kind != "f":
         return ()
     scores = rankings.scores
-    if not len(scores) or scores.item(0) % 1 != 0 or scores.item(0) < 0:  # ranks are negative scores
-        return ()
     if rankings.pool is None and rankings.judged is not None:
         labels = labels[rankings.judged]
     if not len(labels) or labels.item(0) % 1 == 0:  # as in most inputs, at no cost

@@ -39,27 +39,27 @@ def normalised_reciprocal_rank(chunk: Chunk, m: Task, out: Array) -> None:
 def pfound(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute PFound@k: the probability that a user finds a relevant document before they give up."""
     hits = chunk.hits
-    kernels.pfound(hits.queries, hits.above, hits.ties, find_stops(chunk, m), m.number("decay"), m.k, out)
+    kernels.pfound(hits.queries, hits.above, hits.ties, find_stops(chunk, m), m.numbers["decay"], m.k, out)
 
 
 def time_biased_gain(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute time-biased gain: the expected gain of relevant documents, halved after each `half_life` seconds."""
     hits = chunk.hits
     kernels.time_biased_gain(
-        hits.queries, hits.above, hits.ties, hits.labels, m.rel, m.number("half_life"), m.number("words"), m.k, out
+        hits.queries, hits.above, hits.ties, hits.labels, m.rel, m.numbers["half_life"], m.numbers["words"], m.k, out
     )
 
 
 def inst(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute INST: the mean gain of the ranks, weighted by the probability that a user looks at them."""
     hits = chunk.hits
-    kernels.inst(hits.queries, hits.above, unit_gains(chunk, m), m.number("goal"), m.k, out)
+    kernels.inst(hits.queries, hits.above, unit_gains(chunk, m), m.numbers["goal"], m.k, out)
 
 
 def bejeweled_player(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute BPM: the mean gain of the ranks down to the one where the gains reach the goal, or down to rank k."""
     hits = chunk.hits
-    kernels.bejeweled_player(hits.above, hit_gains(chunk, m.gain), hits.offsets, m.number("goal"), m.k, out)
+    kernels.bejeweled_player(hits.above, hit_gains(chunk, m.gain), hits.offsets, m.numbers["goal"], m.k, out)
 
 
 def compatibility(chunk: Chunk, m: Task, out: Array) -> None:
@@ -67,7 +67,7 @@ def compatibility(chunk: Chunk, m: Task, out: Array) -> None:
     hits = chunk.hits
     ideal = rank_ideal(chunk.labels)
     kernels.compatibility(
-        hits.above, hits.ties, hits.labels, hits.offsets, ideal.labels, ideal.offsets, m.number("p"), m.k, out
+        hits.above, hits.ties, hits.labels, hits.offsets, ideal.labels, ideal.offsets, m.numbers["p"], m.k, out
     )
 
 

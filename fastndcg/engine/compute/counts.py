@@ -52,12 +52,12 @@ def f_score(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute F@k: the weighted harmonic mean of precision and recall."""
     labels = chunk.labels
     of_recall = recall_denominators(labels, m)
-    kernels.f_score(n_found(chunk, m), m.number("beta"), of_recall, precision_denominators(labels, m), out)
+    kernels.f_score(n_found(chunk, m), m.numbers["beta"], of_recall, precision_denominators(labels, m), out)
 
 
 def r_precision(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute Rprec: the precision at rank mult · R, or at rank k if that is lower."""
-    mult = m.number("mult")
+    mult = m.numbers["mult"]
     found = n_relevant_at_multiple(chunk, m.rel, m.k, mult)
     kernels.r_precision(found, count_relevant(chunk.labels, m.rel), mult, m.k, out)
 
@@ -96,9 +96,9 @@ def precision_times_recall(chunk: Chunk, m: Task, out: Array) -> None:
 def utility(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute the worth of the four parts of the collection."""
     labels = chunk.labels
-    worths = (m.number("a"), m.number("b"), m.number("c"), m.number("d"))
+    worths = (m.numbers["a"], m.numbers["b"], m.numbers["c"], m.numbers["d"])
     n = count_relevant(labels, m.rel)
-    kernels.utility(n_found(chunk, m), n, labels.sizes, *worths, m.number("documents"), out)
+    kernels.utility(n_found(chunk, m), n, labels.sizes, *worths, m.numbers["documents"], out)
 
 
 def classification_accuracy(chunk: Chunk, m: Task, out: Array) -> None:

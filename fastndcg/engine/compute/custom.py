@@ -27,7 +27,7 @@ def evaluate_custom_metric(chunk: Chunk, m: Task, out: Array) -> None:
     hits = chunk.hits
     labels = chunk.labels
     ideal = rank_ideal(labels)
-    parameters = tuple(m.number(parameter.name) for parameter in m.metric.record.parameters)
+    parameters = tuple(m.numbers[parameter.name] for parameter in m.metric.record.parameters)
     place = np.zeros(1, "i8")
     n = count_relevant(labels, m.rel)
     try:

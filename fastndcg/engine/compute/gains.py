@@ -102,7 +102,7 @@ def q_measure(chunk: Chunk, m: Task, out: Array) -> None:
     labels = chunk.labels
     kernels.q_measure(
         hits.queries, hits.above, hits.ties, hits.labels, hit_gains(chunk, m.gain), ideal_gains(labels, m.gain),
-        find_ideal(labels, m.gain).offsets, m.rel, m.number("beta"), ap_denominators(labels, m.rel, m.k, m.cutoff),
+        find_ideal(labels, m.gain).offsets, m.rel, m.numbers["beta"], ap_denominators(labels, m.rel, m.k, m.cutoff),
         m.k, out,
     )  # fmt: skip
 

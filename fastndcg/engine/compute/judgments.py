@@ -63,12 +63,12 @@ def share_unjudged(chunk: Chunk, m: Task, out: Array) -> None:
 
 def rbp_residual(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute RBP's residual: the RBP of the ranks without a judgment and of all ranks below."""
-    kernels.rbp_residual(unjudged_dcg(chunk, m.discount, m.k), chunk.labels.sizes, m.number("p"), m.k, out)
+    kernels.rbp_residual(unjudged_dcg(chunk, m.discount, m.k), chunk.labels.sizes, m.numbers["p"], m.k, out)
 
 
 def rbp_residual_if_ranked(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute RBP's residual, but 0 for a query without ranked documents."""
-    kernels.rbp_residual_if_ranked(unjudged_dcg(chunk, m.discount, m.k), chunk.labels.sizes, m.number("p"), m.k, out)
+    kernels.rbp_residual_if_ranked(unjudged_dcg(chunk, m.discount, m.k), chunk.labels.sizes, m.numbers["p"], m.k, out)
 
 
 @per_ranking

@@ -40,13 +40,13 @@ def ranking_loss(chunk: Chunk, m: Task, out: Array) -> None:
 def partial_auc(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute the area under the ROC curve up to a false positive rate, as a share of that rate."""
     buffers = chunk.take(len(out)), chunk.take(len(out)), chunk.take(len(out))
-    kernels.partial_auc(*_read_pairs(chunk, m), m.number("max_fpr"), *buffers, out)
+    kernels.partial_auc(*_read_pairs(chunk, m), m.numbers["max_fpr"], *buffers, out)
 
 
 def partial_auc_mcclish(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute the partial AUC on McClish's scale, where a random order has 1/2 and a perfect one 1."""
     buffers = chunk.take(len(out)), chunk.take(len(out)), chunk.take(len(out))
-    kernels.partial_auc_mcclish(*_read_pairs(chunk, m), m.number("max_fpr"), *buffers, out)
+    kernels.partial_auc_mcclish(*_read_pairs(chunk, m), m.numbers["max_fpr"], *buffers, out)
 
 
 def coverage_error(chunk: Chunk, m: Task, out: Array) -> None:
@@ -76,14 +76,14 @@ def precision_at_recall(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute the expected precision at the first rank with the recall."""
     hits = chunk.hits
     n = count_relevant(chunk.labels, m.rel)
-    kernels.precision_at_recall(hits.queries, hits.above, hits.ties, hits.labels, m.rel, n, m.number("recall"), out)
+    kernels.precision_at_recall(hits.queries, hits.above, hits.ties, hits.labels, m.rel, n, m.numbers["recall"], out)
 
 
 def interpolate(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute the interpolated precision at one recall."""
     kernels.look_up(
         highest_precisions(chunk, m.rel), relevant_hits(chunk, m.rel)[2], count_relevant(chunk.labels, m.rel),
-        m.number("recall"), find_rounding(chunk.labels), out,
+        m.numbers["recall"], find_rounding(chunk.labels), out,
     )  # fmt: skip
 
 

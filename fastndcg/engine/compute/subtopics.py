@@ -47,7 +47,7 @@ class IdealOrder(NamedTuple):
 
 def share_of_best(chunk: Chunk, m: Task, out: Array) -> None:
     """Compute alpha-nDCG@k, nERR-IA@k or nNRBP: novelty over that of the ideal ranking."""
-    best = ideal_novelty(chunk.labels, m.rel, m.number("alpha"), m.metric.get("beta"), m.discount, m.k)
+    best = ideal_novelty(chunk.labels, m.rel, m.numbers["alpha"], m.metric.get("beta"), m.discount, m.k)
     count_kernels.divide(find_novelty(chunk, m), best, out)
 
 
@@ -113,7 +113,7 @@ def nugget_recall(chunk: Chunk, m: Task, out: Array) -> None:
     weights, offsets = weigh_subtopics(labels, choice)
     support = chunk.take(len(out))
     cover(chunk, full, weights, offsets, m.k, support)
-    partial = m.number("partial")
+    partial = m.numbers["partial"]
     if partial > 0.0:  # with a label above 0, by a share; with a label of `rel`, by the rest
         at_all = chunk.take(len(out))
         cover(chunk, read_table(labels, 0.0), weights, offsets, m.k, at_all)
@@ -194,7 +194,7 @@ def greedy_order(labels: ChunkLabels, rel: float, alpha: float) -> IdealOrder:
 
 def find_novelty(chunk: Chunk, m: Task) -> Array:
     """Return the sum of gain · weight over the first k ranks."""
-    return novelty(chunk, m.rel, m.number("alpha"), m.metric.get("beta"), m.discount, m.k)
+    return novelty(chunk, m.rel, m.numbers["alpha"], m.metric.get("beta"), m.discount, m.k)
 
 
 @per_ranking
@@ -223,7 +223,7 @@ def ideal_novelty(
 
 def find_limit(labels: ChunkLabels, m: Task) -> Array:
     """Compute that sum for documents that are relevant to all subtopics."""
-    share_left = 1.0 - m.number("alpha")
+    share_left = 1.0 - m.numbers["alpha"]
     counts = n_subtopics(labels, m.rel)
     beta = m.metric.get("beta")
     if beta is not None:
