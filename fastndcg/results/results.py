@@ -65,6 +65,16 @@ class MeanTable(Printable):
         """Return each metric's mean, in the order of the metrics."""
         raise NotImplementedError
 
+    def __float__(self) -> float:
+        """Return the mean of the only metric."""
+        if len(self.metrics) != 1:
+            names = ", ".join(map(str, self.metrics))
+            raise InvalidInputError(
+                f"`result` must have one metric to be a number, got {len(self.metrics)}: {names}. Take result.mean(), "
+                "which has the mean of each."
+            )
+        return self.means()[0]
+
     def n_undefined(self) -> Array:
         """Count the queries in which each metric is undefined."""
         raise NotImplementedError
@@ -184,6 +194,8 @@ class Results(MeanTable):
     >>> result = fn.evaluate([1, 0, 0, 2], [0.1, 0.9, 0.8, 0.3], "ndcg@10,rr", offsets=[0, 2, 4])
     >>> result["rr"]
     array([0.5, 0.5])
+    >>> float(fn.evaluate([1, 0, 0, 2], [0.1, 0.9, 0.8, 0.3], "rr", offsets=[0, 2, 4]))  # the mean of one metric
+    0.5
     >>> print(result)
     metric     mean  queries  undefined
     nDCG@10  0.6309        2          0

@@ -47,6 +47,16 @@ def test_results_means():
     assert all(np.isnan(mean) for mean in fn.evaluate([], [], "map,rr", offsets=[0]).means())
 
 
+def test_a_result_of_one_metric_is_a_number():
+    """Its mean, of an aggregate too; several metrics have no single mean."""
+    labels, scores = [[1, 0], [0, 1]], [[2, 1], [2, 1]]
+    stream = fn.StreamingEvaluator("rr").update(labels, scores)
+    assert float(fn.evaluate(labels, scores, "rr")) == float(stream.result()) == 0.75
+    assert float(fn.evaluate(labels, scores, "median(rr)")) == 0.75
+    with pytest.raises(fn.InvalidInputError, match=r"`result` must have one metric .* got 2: RR, P@1\. Take result\.mean"):
+        float(fn.evaluate(labels, scores, "rr, p@1"))
+
+
 def test_results_text():
     assert str(RESULT).splitlines() == [
         "metric     mean  queries  undefined", f"nDCG@2   {RESULT.means()[0]:.4f}        3          1",
