@@ -271,6 +271,8 @@ class Evaluator:
     >>> evaluator = fn.Evaluator([1, 0, 0, 1], ["rr"], groups=[2, 2])
     >>> evaluator.evaluate([0.9, 0.1, 0.9, 0.1])["rr"]
     array([1. , 0.5])
+    >>> evaluator([0.9, 0.1, 0.9, 0.1]).mean()  # the same
+    {'RR': 0.75}
     """
 
     __slots__ = ("_cache", "_has_progress", "_options", "_request", "_truth")
@@ -360,6 +362,10 @@ class Evaluator:
         if self._cache is None and isinstance(self._truth, ArrayTruth):
             self._cache = EvaluatorCache()
         return self._evaluate(predictions, out)
+
+    def __call__(self, predictions: Any = None, *, out: Array | None = None) -> Results:
+        """Evaluate one system: see `evaluate`."""
+        return self.evaluate(predictions, out=out)
 
     def _evaluate(self, predictions: Any, out: Array | None = None) -> Results:
         if self._has_progress:

@@ -41,6 +41,14 @@ def test_evaluator_equals_evaluate_on_repeated_use(n_documents, highest_label):
             assert np.shares_memory(result.values, out)
 
 
+def test_a_call_of_an_evaluator_is_evaluate():
+    labels, offsets, (scores, *_) = drawn(300, 3)
+    evaluator, out = fn.Evaluator(labels, METRICS, offsets=offsets), np.empty((len(METRICS), len(offsets) - 1))
+    assert evaluator(scores).values.tobytes() == evaluator.evaluate(scores).values.tobytes()
+    assert np.shares_memory(evaluator(scores, out=out).values, out)
+    assert fn.Evaluator(fn.Rankings([1, 0], [2, 1], offsets=[0, 2]), "rr")().mean() == {"RR": 1.0}
+
+
 def test_later_calls_equal_evaluate():
     """Systems have from no to many ties and, under a cutoff, different numbers of hits."""
     labels, offsets, systems = drawn(300, 3)
