@@ -53,7 +53,9 @@ def test_a_result_of_one_metric_is_a_number():
     stream = fn.StreamingEvaluator("rr").update(labels, scores)
     assert float(fn.evaluate(labels, scores, "rr")) == float(stream.result()) == 0.75
     assert float(fn.evaluate(labels, scores, "median(rr)")) == 0.75
-    with pytest.raises(fn.InvalidInputError, match=r"`result` must have one metric .* got 2: RR, P@1\. Take result\.mean"):
+    with pytest.raises(
+        fn.InvalidInputError, match=r"`result` must have one metric .* got 2: RR, P@1\. Take result\.mean"
+    ):
         float(fn.evaluate(labels, scores, "rr, p@1"))
 
 
