@@ -163,6 +163,8 @@ FAULTS = (
           "getattr(convention, metric.record.undefined_choice)", "convention.undefined", RECORDED),
     Fault("no_relevant: never skipped", "engine/plan.py",
           'return convention.no_relevant == "skipped"', "return False", RECORDED),
+    Fault("no_relevant: skipped by the limit of gains", "engine/plan.py",
+          "find_rel(metric, convention) if skips", "rel if skips", CHOICES),
     Fault("unjudged: never removed", "engine/apply.py",
           'if convention.unjudged == "removed" and', 'if convention.unjudged == "never" and',
           "definitions/test_textbook.py::test_unjudged_documents_keep_their_rank_or_lose_it"),
