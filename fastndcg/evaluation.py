@@ -462,9 +462,8 @@ def evaluate_prepared(
     out: Array | None = None,
 ) -> Results:
     """Evaluate one system against truth that has been read."""
-    joined: Any = None
     if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # the usual call of a service
-        joined = truth.rankings(predictions)
+        joined: Any = truth.rankings(predictions)
         if joined.patterns is None and not request.denominators:
             if out is not None:
                 engine.check_out(out, joined, len(request.metrics))
@@ -473,7 +472,7 @@ def evaluate_prepared(
             if few is not None:
                 notes = note_labels(joined, request.metrics, request.array_convention, few.highest_label)
                 return make_results(few, request, joined.query_ids, (0, 0), notes, {})
-    if joined is None:
+    else:
         joined = join_system(truth, predictions, request, options, out)
     convention = request.qrels_convention if isinstance(truth, (Qrels, TablePair)) else request.array_convention
     denominators = tuple(request.denominators.values()) if request.denominators else ()

@@ -21,7 +21,8 @@ from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
 
 MOST_QUERIES = 10**12  # of a plan
-MOST_CRITICAL = 500.0  # values of t. Above, the mean varies by little beside the shift; SciPy gives NaN, or too little
+# Above this t the mean varies by little beside the shift, and SciPy's power is NaN, or too low, as in SciPy 1.11
+MOST_CRITICAL = 500.0
 MAX_ENUMERATED = 20  # units with a difference: their 2**20 sums take 1 ms
 
 
