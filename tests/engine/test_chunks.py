@@ -66,6 +66,14 @@ def test_discounts_of_few_ranks_are_few_after_a_query_of_many():
     assert few.sums.tobytes() == many.sums[:1025].tobytes()
 
 
+@pytest.mark.parametrize(("metric", "convention"), [("dcg", "default(discount=1/r)"), ("dcg(discount=1/r)", "default")])
+def test_the_discount_is_that_of_a_deep_rank(metric, convention):
+    """A plan holds discounts of 1,023 ranks; those of deeper ones are made for the rankings."""
+    n = 3000
+    labels, scores = np.arange(n) == n - 1, -np.arange(n)
+    assert fn.evaluate(labels, scores, metric, offsets=[0, n], convention=convention).means() == [1 / n]
+
+
 @pytest.mark.parametrize("discount", ["log2", "1/r", 0.8, (5.0, 3.0, 0.1)])
 def test_running_sums_are_exact(discount):
     """Two numbers give the sum of the first ranks, or RBP's of the ranks behind them, to twice the digits of one."""

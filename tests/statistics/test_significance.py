@@ -6,7 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import examples
 from system_values import drawn, results_by_name, results_of, settings, simple_design
@@ -408,6 +408,7 @@ def quick_collections():
     p_values=st.lists(st.floats(0, 1) | st.sampled_from([0.01, 0.5]), min_size=1, max_size=12),
     method=st.sampled_from(["holm", "bonferroni", "bh"]),
 )
+@example(p_values=[0.01, 0.04, 0.03], method="holm")  # the three methods differ
 @pytest.mark.usefixtures("quick_collections")
 def test_corrections_are_statsmodels(p_values, method):
     multitest = pytest.importorskip("statsmodels.stats.multitest")
