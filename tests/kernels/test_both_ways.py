@@ -124,8 +124,11 @@ def comparison():
 
 
 def forget_calls():
-    """Drop the calls of kernels that plans and `load_kernels` keep."""
-    lookup.load_kernels.cache_clear()
+    """Drop the calls of kernels that plans and files of kernels keep."""
+    for module in {signature.place.rpartition(".")[0] for signature in signatures.read_signatures()}:
+        held = vars(lookup.load_kernels(module))
+        for name in held.keys() - {"_name_of_module"}:
+            del held[name]
     plan._recent.clear()
     plan._make_plan.cache_clear()
     evaluation._plan_metric.cache_clear()
