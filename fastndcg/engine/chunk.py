@@ -503,9 +503,13 @@ class ChunkLabels:
             self.memo[key] = ChunkLabels(context.views[name], scratch, self.first, self.stop)
         return self.memo[key]  # type: ignore[no-any-return]
 
-    def check_size(self, rankings: Rankings) -> None:
-        """Raise an error if the number of documents has changed since the labels were read."""
-        if self.document_offsets.item(-1) != rankings.n_documents:
+    def check_offsets(self, rankings: Rankings) -> None:
+        """Raise an error if other documents count than when the labels were read: kernels would follow the old ones."""
+        offsets = rankings.offsets
+        if offsets is self.document_offsets:
+            return
+        start, stop = self.first, self.stop + 1
+        if not np.array_equal(offsets[start:stop], self.document_offsets[start:stop]):
             refuse_changed("labels")
 
     def rank(self, labels: Array, *, skip_all_ones: bool = False) -> IdealHits:
@@ -583,6 +587,6 @@ class Chunk:
         key = "view", name
         if key not in self.memo:
             labels = self.labels.view(self.context, name)
-            labels.check_size(context.rankings)
+            labels.check_offsets(context.rankings)
             self.memo[key] = Chunk(context, labels, self._scratch.view(name))
         return self.memo[key]  # type: ignore[no-any-return]

@@ -371,7 +371,7 @@ def evaluate_chunk(
         labels = ChunkLabels(context, scratch.view("labels"), first, stop)
     elif span in cache.labels:
         labels = cache.labels[span]
-        labels.check_size(context.rankings)
+        labels.check_offsets(context.rankings)
     else:
         labels = cache.labels[span] = ChunkLabels(context, None, first, stop)
     chunk = Chunk(context, labels, scratch)

@@ -104,6 +104,15 @@ def test_evaluator_refuses_labels_that_remove_other_documents():
         evaluator.evaluate(np.arange(200.0))
 
 
+def test_evaluator_refuses_labels_that_remove_as_many_documents_of_another_query():
+    labels = np.array([1, -1, -1, 2, 1, 0, 0, 2])
+    evaluator = fn.Evaluator(labels, "ndcg", offsets=[0, 4, 8], convention="default(negative_labels=removed)")
+    evaluator.evaluate(np.arange(8.0))
+    labels[:] = np.roll(labels, 4)
+    with pytest.raises(fn.InvalidInputError, match=f"`labels` {CHANGED}"):
+        evaluator.evaluate(np.arange(8.0))
+
+
 QRELS = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 1}}
 RUN = {"q1": {"d1": 2.0, "d2": 3.0}, "q2": {"d1": 1.0}}
 METRICS = "map,ndcg,num_ret"
