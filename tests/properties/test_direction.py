@@ -231,7 +231,7 @@ def test_texts_and_pages_are_mirrored(both):
         values = [MetricValues(found, place) for place in range(len(found.metrics))]
         lists = [(own.find_most_won(system), own.find_most_lost(system)) for own in values for system in (1, 2)]
         outcomes = np.stack([own.outcomes for own in values])
-        sent = [own.pack(np.arange(N), 0)["sign"] for own in values]
+        sent = [own.sign for own in values]
         lines = "".join(text.terminal(found, colour=True))
         for name, code in text.COLOURS.items():
             lines = lines.replace(code, f"<{name}>")

@@ -142,46 +142,24 @@
 
   // --- values: rounded by the writer of the page, so that all digits are those of its tables ------------------------
   const data = JSON.parse(byId("data").textContent);
-  const NO_DIFFERENCE = 15;
+  const { metrics } = data;
 
-  function readBytes(text) {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  }
-
-  const metrics = data.metrics.map((metric) => {
-    const view = new DataView(readBytes(metric.values).buffer);
-    const n = view.byteLength / metric.bytes;
-    const packed = Array.from({ length: n }, (_, place) =>
-      metric.bytes === 2 ? view.getUint16(2 * place, true) : view.getUint32(4 * place, true),
-    );
-    return { ...metric, packed, missing: 256 ** metric.bytes - 1, codes: readBytes(metric.differences) };
-  });
-
-  // A value in units of the last decimal, NaN if it is undefined.
   function readValue(metric, system, query) {
-    const packed = metrics[metric].packed[system * data.queries.length + query];
-    return packed === metrics[metric].missing ? NaN : packed + metrics[metric].base;
+    return metrics[metric].values[system][query] ?? NaN;
   }
 
-  // The rounded difference from the baseline in units of the last decimal, and its outcome: won 1, tied 0, lost -1.
+  // The difference from the baseline, and its outcome: won 1, tied 0, lost -1.
   function readDifference(metric, system, query) {
-    const code = metrics[metric].codes[system * data.queries.length + query];
-    if (code === NO_DIFFERENCE) return { difference: NaN, outcome: NaN };
-    const rounded = readValue(metric, system, query) - readValue(metric, data.baseline, query);
-    return { difference: rounded + (code % 3) - 1, outcome: metrics[metric].sign ? Math.floor(code / 3) - 1 : NaN };
+    const difference = metrics[metric].differences[system][query] ?? NaN;
+    return { difference, outcome: metrics[metric].sign ? metrics[metric].sign * Math.sign(difference) : NaN };
   }
 
-  function formatUnits(metric, units) {
-    const { decimals } = metrics[metric];
-    return (units / 10 ** decimals).toFixed(decimals);
+  function formatValue(value) {
+    return Number.isNaN(value) ? "undefined" : value.toFixed(4);
   }
 
-  function formatValue(metric, units) {
-    return Number.isNaN(units) ? "undefined" : formatUnits(metric, units);
-  }
-
-  function formatDifference(metric, units) {
-    return Number.isNaN(units) ? "n/a" : (units > 0 ? "+" : "") + formatUnits(metric, units);
+  function formatDifference(difference) {
+    return Number.isNaN(difference) ? "n/a" : (difference >= 0 ? "+" : "") + difference.toFixed(4);
   }
 
   // --- documents of a query ----------------------------------------------------------------------------------------
@@ -313,10 +291,10 @@
     const { metric } = state;
     row.append(
       makeCell("th", entry.name),
-      makeCell("td", formatDifference(metric, entry.difference)),
+      makeCell("td", formatDifference(entry.difference)),
       makeBar(entry.difference, largest),
-      makeCell("td", formatValue(metric, entry.own)),
-      makeCell("td", formatValue(metric, entry.base)),
+      makeCell("td", formatValue(entry.own)),
+      makeCell("td", formatValue(entry.base)),
     );
     const text = data.texts && data.texts[entry.query];
     if (text) {
@@ -420,7 +398,7 @@
       const own = [name, ...(data.texts ? [data.texts[query]] : []), ...(data.segments ? [data.segments[query]] : [])];
       metrics.forEach((metric, place) => {
         const values = data.systems.map((_, system) => readValue(place, system, query));
-        lines.push([...own, metric.name, ...values.map((value) => (Number.isNaN(value) ? "" : formatUnits(place, value)))]);
+        lines.push([...own, metric.name, ...values.map((value) => (Number.isNaN(value) ? "" : value.toFixed(4)))]);
       });
     });
     return lines.map((line) => `${line.map(makeCsvCell).join(",")}\n`).join("");
