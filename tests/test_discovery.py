@@ -155,8 +155,7 @@ def test_choices_of_drop_ins_and_integrations_are_those_of_the_registries():
     from fastndcg.compat.ranx import comparison, data
     from fastndcg.integrations import sklearn
 
-    assert get_args(choices.RanxRunKind) == data.RUN_KINDS
-    assert get_args(choices.RanxQrelsKind) == data.QRELS_KINDS
+    assert get_args(choices.RanxKind) == data.KINDS
     assert get_args(choices.RanxTest) == tuple(comparison.TESTS)
     assert get_args(choices.ResponseMethod) == sklearn.RESPONSE_METHODS
 

@@ -21,7 +21,6 @@ DROP_INS = (
     DropIn("sklearn", "scikit-learn", "sklearn.metrics"),
     DropIn("pytrec_eval", "pytrec_eval", "pytrec_eval"),
     DropIn("ranx", "ranx", "ranx"),
-    DropIn("ranx.metrics", "ranx's metrics", "ranx.metrics"),
     DropIn("ir_measures", "ir_measures", "ir_measures", needs="ir_measures"),
     DropIn("torchmetrics", "TorchMetrics", "torchmetrics.functional.retrieval", needs="torch"),
 )

@@ -242,7 +242,6 @@ def test_ranx_sorted_follows_the_library(ranx_library):
             lambda one: None, lambda one: one.add_score("q2", "a", 1), lambda one: one.add_score("q2", "b", 2),
             lambda one: one.add_score("q1", "a", 1), lambda one: one.sort(), lambda one: one.add_score("q0", "a", 1),
             lambda one: one.add("q00", ["x", "y"], [1, 2]), lambda one: one.add_score("q2", "c", 3),
-            lambda one: one.to_typed_list(),
         ]  # fmt: skip
         for step in steps:
             for table in tables:
@@ -250,16 +249,6 @@ def test_ranx_sorted_follows_the_library(ranx_library):
             one, other = tables
             assert (one.sorted, one.size, list(one.keys())) == (other.sorted, other.size, list(other.keys()))
             assert [list(row) for row in one.to_dict().values()] == [list(row) for row in other.to_dict().values()]
-
-
-def test_ranx_typed_lists_hold_hashes_and_numbers(ranx_library):
-    qrels, run = ours.Qrels(QRELS), ours.Run(RUN)
-    for table, theirs in ((qrels, ranx_library.Qrels(QRELS)), (run, ranx_library.Run(RUN))):
-        for pairs, expected in zip(table.to_typed_list(), theirs.to_typed_list(), strict=True):
-            np.testing.assert_array_equal(pairs, expected)
-    for metric in ("ndcg", "map", "bpref"):
-        expected = ours.evaluate(qrels, run, metric)
-        assert ours.evaluate(qrels.to_typed_list(), run.to_typed_list(), metric) == expected
 
 
 def test_ranx_bpref_equals_library(ranx_library):

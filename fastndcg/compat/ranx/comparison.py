@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import string
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,17 +29,12 @@ PAIRED_TESTS = {"student": "t", "fisher": "randomization"}  # ranx's name: the n
 Values = dict[str, dict[str, Array]]
 LETTERS = string.ascii_lowercase
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ۹ʳˢᵗᵘᵛʷˣʸᶻ"
-TESTS = {
-    "student": "paired Student's t-test",
-    "fisher": "Fisher's randomization test",
-    "tukey": "Tukey's HSD test",
-}
-LABELS = {
-    "hits": "Hits", "hit_rate": "Hit Rate", "precision": "P", "recall": "Recall", "f1": "F1", "r-precision": "R-Prec",
-    "bpref": "BPref", "mrr": "MRR", "map": "MAP", "dcg": "DCG", "dcg_burges": "DCG Burges", "ndcg": "NDCG",
-    "ndcg_burges": "NDCG Burges",
+TESTS = {"student": "paired Student's t-test", "fisher": "Fisher's randomization test", "tukey": "Tukey's HSD test"}
+LABELS = {  # where they are not the name in capitals
+    "hits": "Hits", "hit_rate": "Hit Rate", "precision": "P", "recall": "Recall", "r-precision": "R-Prec",
+    "bpref": "BPref", "dcg_burges": "DCG Burges", "ndcg_burges": "NDCG Burges",
 }  # fmt: skip
-PREAMBLE = r"""========================
+LATEX = r"""========================
 % Add in preamble
 \usepackage{graphicx}
 \usepackage{booktabs}
@@ -51,8 +47,15 @@ PREAMBLE = r"""========================
 \caption{
 Overall effectiveness of the models.
 The best results are highlighted in boldface.
-"""
-FOOT = r"""
+Superscripts denote significant differences in TEST with $p \le MAX_P$.
+}
+\resizebox{0.8\textwidth}{!}{
+\begin{tabular}{c|lCOLUMNS}
+\toprule
+\textbf{\#}
+& \textbf{Model}HEADS
+\midrule
+ROWS
 \bottomrule
 \end{tabular}
 }
@@ -74,30 +77,13 @@ def compare(
 
     Parameters
     ----------
-    qrels : Qrels
-        The judgments.
-    runs : list of Run
-        One or more runs of different names. A run without a name is called run_1, run_2, … by its position. Tables
-        have one letter for each run, up to 26.
-    metrics : str or list of str
-        See `evaluate`.
+    qrels, runs, metrics
+        See `ranx.compare`. A run without a name is called run_1, run_2, … by its position.
     stat_test : {'student', 'fisher', 'tukey'}
         The paired t test, the sign-flip randomisation test (exact if at most 20 queries differ), or Tukey's HSD test.
         The last does not pair the queries. `fastndcg.compare` has more tests, and corrects for multiple tests.
-    n_permutations : int
-        The number of replicates of the randomisation test.
-    max_p : float
-        The largest p-value of a significant difference.
-    random_seed : int
-        The seed of the randomisation test.
-    threads : int
-        The number of threads, 0 for one per available CPU.
-    rounding_digits : int
-        The number of digits in tables.
-    show_percentages : bool
-        True to show values in per cent.
-    make_comparable : bool
-        See `evaluate`.
+    n_permutations, max_p, random_seed, threads, rounding_digits, show_percentages, make_comparable
+        See `ranx.compare`.
 
     Returns
     -------
@@ -120,21 +106,20 @@ def compare(
     for model, run in zip(models, runs, strict=True):
         columns = evaluate(qrels, run, names, **options)
         values[model] = {names[0]: columns} if len(names) == 1 else columns
-    p_values: dict[tuple[str, str], dict[str, float]] = {}
-    if len(models) > 1 and stat_test == "tukey":
-        p_values = _test_tukey(values, names)
-    elif len(models) > 1:
-        settings = {"replicates": n_permutations, "seed": random_seed, "threads": threads or None}
-        p_values = _test_pairs(values, names, PAIRED_TESTS[stat_test], settings)
+    settings = {"replicates": n_permutations, "seed": random_seed, "threads": threads or None}
+    p_values = {} if len(models) < 2 else _test_pairs(values, names, stat_test, settings)
     comparisons: dict[tuple[str, str], Any] = {}
     for pair, pair_p_values in p_values.items():
         comparisons[pair] = comparisons[pair[::-1]] = {
             name: {"p_value": p, "significant": p <= max_p} for name, p in pair_p_values.items()
         }
-    counts = {
-        (model, other): {name: _count_wins(values[model][name], values[other][name]) for name in names}
-        for model, other in permutations(models, 2)
-    }
+    counts: dict[tuple[str, str], Any] = {}
+    for model, other in permutations(models, 2):
+        signs = {name: np.sign(values[model][name] - values[other][name]) for name in names}
+        counts[model, other] = {
+            name: {key: int((sign == number).sum()) for key, number in (("W", 1), ("T", 0), ("L", -1))}
+            for name, sign in signs.items()
+        }
     means = {model: {name: float(np.mean(column)) for name, column in values[model].items()} for model in models}
     return Report(models, means, comparisons, names, max_p, counts, rounding_digits, show_percentages, stat_test)
 
@@ -151,9 +136,12 @@ def _name_runs(runs: Iterable[Run]) -> list[str]:
 
 
 def _test_pairs(
-    values: Values, names: list[str], test: Any, settings: Mapping[str, Any]
+    values: Values, names: list[str], stat_test: str, settings: Mapping[str, Any]
 ) -> dict[tuple[str, str], dict[str, float]]:
-    """Return the p-values of all pairs of models by a paired test of `fastndcg.compare`."""
+    """Return the p-values of all pairs of models by a paired test of `fastndcg.compare`, or by `_test_tukey`."""
+    if stat_test == "tukey":
+        return _test_tukey(values, names)
+    test: Any = PAIRED_TESTS[stat_test]
     parsed = [parse_metric(name) for name in names]
     unique = tuple(dict.fromkeys(parsed))
     systems = {}
@@ -178,15 +166,6 @@ def _test_tukey(values: Values, names: list[str]) -> dict[tuple[str, str], dict[
     }
 
 
-def _count_wins(values: Array, other_values: Array) -> dict[str, int]:
-    """Return the numbers of queries won, tied and lost."""
-    return {
-        "W": int((values > other_values).sum()),
-        "T": int((values == other_values).sum()),
-        "L": int((values < other_values).sum()),
-    }
-
-
 @dataclass(repr=False, eq=False)
 class Report:
     """
@@ -194,24 +173,9 @@ class Report:
 
     Parameters
     ----------
-    model_names : list of str
-        The names of the runs.
-    results : dict
-        The numbers as {model: {metric: mean}}.
-    comparisons : dict
-        {(model, other): {metric: {"p_value": float, "significant": bool}}}, for the models in either order.
-    metrics : list of str
-        The metrics.
-    max_p : float
-        The largest p-value of a significant difference.
-    win_tie_loss : dict
-        The numbers as {(model, other): {metric: {"W": int, "T": int, "L": int}}}.
-    rounding_digits : int
-        The number of digits in tables.
-    show_percentages : bool
-        True to show values in per cent.
-    stat_test : str
-        The test.
+    model_names, results, comparisons, metrics, max_p, win_tie_loss, rounding_digits, show_percentages, stat_test
+        See `compare`. Means are {model: {metric: mean}}. For each two models, in either order, `comparisons` has
+        {metric: {"p_value": float, "significant": bool}}, and `win_tie_loss` has the counts {metric: {"W": int, …}}.
     """
 
     model_names: list[str]
@@ -226,44 +190,34 @@ class Report:
 
     def to_table(self) -> str:
         """Return a text table with one line for each model."""
-        self._check_letters()
         rows = [["#", "Model", *map(self.get_metric_label, self.metrics)]]
-        for letter, model in zip(LETTERS, self.model_names, strict=False):
-            superscripts = (
-                "".join(SUPERSCRIPTS[j] for j in self._worse_models(model, metric)) for metric in self.metrics
-            )
-            scores = map(self.format_score, self.results[model].values())
-            cells = (score + superscript for score, superscript in zip(scores, superscripts, strict=True))
+        for letter, model in self._list_letters():
+            cells = [
+                self.format_score(score) + "".join(SUPERSCRIPTS[i] for i in self._worse_models(model, metric))
+                for metric, score in self.results[model].items()
+            ]
             rows.append([letter, show_name(model), *cells])
         rows.insert(1, ["-" * max(map(len, column)) for column in zip(*rows, strict=True)])
         return "\n".join(align_columns(rows, len(rows[0])))
 
     def to_latex(self) -> str:
         """Return the table of `to_table` in LaTeX, with the packages that its preamble needs."""
-        self._check_letters()
-        best = {metric: self._best_model(metric) for metric in self.metrics}
-        heads = "".join(f"\n& \\textbf{{{self.get_metric_label(metric)}}}" for metric in self.metrics)
-        test = self.get_stat_test_label(self.stat_test)
-        lines = [
-            f"Superscripts denote significant differences in {test} with $p \\le {self.max_p}$.",
-            "}",
-            "\\resizebox{0.8\\textwidth}{!}{",
-            f"\\begin{{tabular}}{{c|l{'|c' * len(self.metrics)}}}",
-            "\\toprule",
-            "\\textbf{\\#}",
-            f"& \\textbf{{Model}}{heads} \\\\ ",
-            "\\midrule",
-        ]
-        for letter, model in zip(LETTERS, self.model_names, strict=False):
-            cells = [self._latex_cell(model, metric, best[metric] == model) for metric in self.metrics]
-            lines.append(" &\n".join([letter, latex(show_name(model)), *cells]) + " \\\\")
-        return PREAMBLE + "\n".join(lines) + FOOT
+        rows = []
+        for letter, model in self._list_letters():
+            cells = [self._latex_cell(model, metric) for metric in self.metrics]
+            rows.append(" &\n".join([letter, latex(show_name(model)), *cells]) + " \\\\")
+        parts = {
+            "TEST": self.get_stat_test_label(self.stat_test),
+            "MAX_P": str(self.max_p),
+            "COLUMNS": "|c" * len(self.metrics),
+            "HEADS": "".join(f"\n& \\textbf{{{self.get_metric_label(metric)}}}" for metric in self.metrics) + " \\\\ ",
+            "ROWS": "\n".join(rows),
+        }
+        return re.sub("|".join(parts), lambda part: parts[part[0]], LATEX)
 
     def to_dict(self) -> dict[str, Any]:
         """Return means, p-values, wins, ties and losses by model."""
-        facts: dict[str, Any] = {
-            "stat_test": self.stat_test, "metrics": self.metrics, "model_names": self.model_names,
-        }  # fmt: skip
+        facts: dict[str, Any] = {name: getattr(self, name) for name in ("stat_test", "metrics", "model_names")}
         for model in self.model_names:
             other_models = [other for other in self.model_names if other != model]
             facts[model] = {
@@ -306,21 +260,19 @@ class Report:
             return f"{score * 100:.{max(self.rounding_digits - 2, 0)}f}"
         return f"{score:.{self.rounding_digits}f}"
 
-    def __str__(self) -> str:
-        return repr(self)
-
     def __repr__(self) -> str:
         if len(self.model_names) > len(LETTERS):
             return f"Report of {len(self.model_names)} models. See to_dataframe()"
         return self.to_table()
 
-    def _check_letters(self) -> None:
-        """Raise MismatchError if there are more models than letters."""
+    def _list_letters(self) -> list[tuple[str, str]]:
+        """Return the letter of each model. Raise MismatchError if there are more models than letters."""
         if len(self.model_names) > len(LETTERS):
             raise MismatchError(
                 f"a table has {len(LETTERS)} models or fewer, one for each letter, but the report has "
                 f"{len(self.model_names)}. Call to_dataframe or to_dict."
             )
+        return list(zip(LETTERS, self.model_names, strict=False))
 
     def _worse_models(self, model: str, metric: str) -> list[int]:
         """Return the indices of the models with a significantly smaller mean."""
@@ -331,21 +283,16 @@ class Report:
             if other != model and self.comparisons[model, other][metric]["significant"] and means[model] > means[other]
         ]
 
-    def _best_model(self, metric: str) -> str | None:
-        """Return the first model with the largest rounded mean, None if all rounded means are 0."""
-        means = {model: round(values[metric], self.rounding_digits) for model, values in self.results.items()}
-        return max(means, key=means.__getitem__) if any(means.values()) else None
-
-    def _latex_cell(self, model: str, metric: str, is_best: bool) -> str:
+    def _latex_cell(self, model: str, metric: str) -> str:
         """Return a mean with the letters of the worse models, and blank space for the other letters."""
         worse = self._worse_models(model, metric)
-        superscript = "".join(LETTERS[i] for i in worse)
-        rest = "".join(LETTERS[i] for i, other in enumerate(self.model_names) if other != model and i not in worse)
+        rest = [i for i, other in enumerate(self.model_names) if other != model and i not in worse]
+        better, other = (f"$^{{{''.join(LETTERS[i] for i in places)}}}$" if places else "" for places in (worse, rest))
+        means = {name: round(values[metric], self.rounding_digits) for name, values in self.results.items()}
         score = self.format_score(self.results[model][metric])
-        score = f"\\textbf{{{score}}}" if is_best else score
-        return (
-            f"{score}{f'$^{{{superscript}}}$' if superscript else ''}\\hphantom{{{f'$^{{{rest}}}$' if rest else ''}}}"
-        )
+        if any(means.values()) and max(means, key=means.__getitem__) == model:
+            score = f"\\textbf{{{score}}}"
+        return f"{score}{better}\\hphantom{{{other}}}"
 
 
 def check_stat_test(stat_test: Any) -> str:

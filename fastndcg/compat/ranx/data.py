@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from fastndcg.choices import RanxQrelsKind, RanxRunKind
+from fastndcg.choices import RanxKind
 from fastndcg.compat.common import JudgedRun, check_rows, judge, list_rows, read_table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports import write_whole
@@ -22,17 +19,13 @@ from fastndcg.inputs.formats import read_qrels, read_run, read_run_tag
 from fastndcg.inputs.table import Qrels as ReadQrels
 from fastndcg.inputs.table import Run as ReadRun
 from fastndcg.inputs.writers import DEFAULT_TAG, WRITERS
-from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.imports import optional_import
 
 Rows = dict[str, dict[str, Any]]
 
-RUN_KINDS = ("json", "trec", "lz4", "gz", "parquet")
-QRELS_KINDS = ("json", "trec", "gz", "parquet")
+KINDS = ("json", "trec", "gz", "parquet")
 ENDINGS = {"txt": "trec", "parq": "parquet"}
-LZ4_START = b"\x04\x22\x4d\x18"
-CACHES = ("_prepared", "_judged")  # attributes that one evaluation caches for the next
 
 
 class StructureError(InvalidTypeError, AttributeError, AssertionError, KeyError):
@@ -47,10 +40,6 @@ class MismatchError(InvalidInputError, AssertionError):
     """Judgments and run have different queries, a document stands twice, or a metric or a format is wrong."""
 
 
-class FileError(InvalidInputError, OSError, EOFError, RuntimeError):
-    """A compressed file is damaged."""
-
-
 class Table:
     """
     Numbers of documents {query: {document: number}} with a name.
@@ -60,35 +49,32 @@ class Table:
     """
 
     kind: ClassVar[type[int] | type[float]]
-    kinds: ClassVar[tuple[str, ...]]
-    _rows: dict[str, dict[str, Any]]
+    reader: ClassVar[type[ReadQrels] | type[ReadRun]]
+    _rows: Rows
     _is_shared: bool  # True once a user has the dicts, and may change them
+    _cache: Any  # what one evaluation keeps for the next
 
-    def __init__(self, rows: dict[str, dict[str, Any]] | None = None, name: str | None = None) -> None:
+    def __init__(self, rows: Rows | None = None, name: str | None = None) -> None:
         self.name = name
         self.sorted = rows is not None  # as a user sees it: the dicts themselves are put in order when that is needed
         self._is_shared = False
         self._replace({} if rows is None else {query: dict(row) for query, row in self.check_rows(rows).items()})
 
     @classmethod
-    def viewing(cls, rows: dict[str, dict[str, Any]]) -> Self:
+    def viewing(cls, rows: Rows) -> Self:
         """Return a table of the dicts themselves, without a copy, for a single evaluation."""
         table = cls()
         table.sorted = True
         table._replace(cls.check_rows(rows))
         return table
 
-    def view(self) -> Self:
-        """Return a table of the same dicts, without a copy, for a single evaluation."""
-        return self.viewing(self._ready_rows())
-
     @classmethod
-    def check_rows(cls, rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    def check_rows(cls, rows: Rows) -> Rows:
         """Return rows that are a dict of dicts with texts as query ids. Raise StructureError for others."""
         return check_rows(rows, cls.__name__, StructureError)
 
     @classmethod
-    def from_dict(cls, d: dict[str, dict[str, Any]], name: str | None = None) -> Self:
+    def from_dict(cls, d: Rows, name: str | None = None) -> Self:
         """Make a table from a dict of dicts."""
         return cls(d, name)
 
@@ -98,7 +84,17 @@ class Table:
         name: str | None = None,
     ) -> Self:  # fmt: skip
         """Make a table from a pandas DataFrame with a row for each document of each query."""
-        return cls(read_frame(df, (q_id_col, doc_id_col, score_col), cls.kind), name)
+        if not hasattr(df, "columns"):
+            raise StructureError(f"`df` must be a pandas DataFrame, not {type(df).__name__}. Pass pandas.DataFrame(…).")
+        roles = {"query": q_id_col, "document": doc_id_col, "label" if cls.kind is int else "score": score_col}
+        there = df[[column for column in roles.values() if column in df.columns]]
+        try:
+            table = cls.reader.from_frame(there, roles)
+            if not (table.queries.are_texts and table.documents.are_texts):
+                raise InvalidInputError("`df` must have texts as ids of queries and documents. Apply astype(str)")
+            return cls(list_rows(table, cls.kind), name)
+        except InvalidInputError as error:
+            raise StructureError(*error.args) from None
 
     @classmethod
     def from_parquet(
@@ -110,25 +106,31 @@ class Table:
         return cls.from_df(frame, q_id_col, doc_id_col, score_col, name)
 
     @classmethod
-    def from_file(cls, path: Any, kind: RanxRunKind | None = None, name: str | None = None) -> Self:
+    def from_file(cls, path: Any, kind: RanxKind | None = None, name: str | None = None) -> Self:
         """Make a table from a file of a format of `save`. By default the name of a run is that in its first line."""
-        file_kind = get_file_kind(path, kind, cls.kinds)
+        file_kind = get_file_kind(path, kind)
         if file_kind == "parquet":
             return cls.from_parquet(path, name=name)
-        if file_kind == "lz4":
-            return cls(read_lz4(path), name)
         if file_kind == "json":
-            return cls(read_json(Path(path).read_bytes(), path), name or "")
-        rows, name_in_file = read_trec(path, cls.kind)
-        return cls(rows, name or name_in_file)
+            try:
+                rows = json.loads(Path(path).read_bytes())
+            except ValueError as error:
+                raise StructureError(f"{path} must hold JSON, but does not: {error}. Correct the file.") from None
+            return cls(rows, name or "")
+        try:
+            if cls.kind is int:
+                return cls(list_rows(read_qrels(path, format="trec"), int), name or "")
+            return cls(list_rows(read_run(path, format="trec"), float), name or read_run_tag(path) or "")
+        except InvalidInputError as error:
+            raise StructureError(*error.args) from None
 
     def keys(self) -> Any:
         """Return the query ids."""
-        return dict.fromkeys(self._list_queries()).keys()
+        return dict.fromkeys(self.get_query_ids()).keys()
 
     def get_query_ids(self) -> list[str]:
-        """Return the query ids as a list."""
-        return self._list_queries()
+        """Return the query ids as a list: by id, unless some were added since the last evaluation."""
+        return sorted(self._rows) if self.sorted else list(self._rows)
 
     def get_doc_ids_and_scores(self) -> list[dict[str, Any]]:
         """Return {document: number} of each query, largest number first."""
@@ -136,10 +138,11 @@ class Table:
 
     def add_score(self, q_id: str, doc_id: str, score: Any) -> None:
         """Set the number of one document of a query."""
-        self._rows = self.to_dict()
+        if self.sorted:
+            self._rows = self.to_dict()
         self.sorted = False
         self._rows.setdefault(q_id, {})[doc_id] = self._read_number(score)
-        self._clear_caches()
+        self._cache = None
 
     def add(self, q_id: str, doc_ids: Iterable[str], scores: Iterable[Any]) -> None:
         """Set the documents of a query and their numbers."""
@@ -149,19 +152,18 @@ class Table:
         self, q_ids: Iterable[str], doc_ids: Iterable[Iterable[str]], scores: Iterable[Iterable[Any]]
     ) -> None:
         """Set the documents of several queries and their numbers."""
+        numbers = [list(map(self._read_number, row)) for row in scores]
         try:
             rows = {
-                query: dict(zip(documents, map(self._read_number, numbers), strict=True))
-                for query, documents, numbers in zip(q_ids, doc_ids, scores, strict=True)
+                query: dict(zip(documents, row, strict=True))
+                for query, documents, row in zip(q_ids, doc_ids, numbers, strict=True)
             }
         except ValueError as error:
-            if isinstance(error, InvalidInputError):
-                raise
             raise InvalidInputError(
                 f"`q_ids`, `doc_ids` and `scores` must have equal lengths: {error}. Pass one score for each document."
             ) from None
         self._rows.update(rows)
-        self._replace(self._rows)
+        self._cache = None
         self.sorted = True
 
     def sort(self) -> None:
@@ -169,23 +171,16 @@ class Table:
         self.sorted = True
         self._replace(self.to_dict())
 
-    def to_typed_list(self) -> list[Array]:
-        """Return the queries as arrays, which `evaluate` and the functions of `metrics` take."""
-        self.sort()
-        return self.list_pairs(self._rows)
-
-    @classmethod
-    def list_pairs(cls, rows: dict[str, dict[str, Any]]) -> list[Array]:
-        """Return `to_typed_list` of rows, with the queries in their order."""
-        return [_make_pairs(order_by_number(cls._convert(row))) for row in rows.values()]
-
-    def to_dict(self) -> dict[str, dict[str, Any]]:
+    def to_dict(self) -> Rows:
         """Return the numbers as {query: {document: number}}, largest number first."""
-        return {query: self[query] for query in self._list_queries()}
+        return {query: self[query] for query in self.get_query_ids()}
 
     def to_dataframe(self) -> Any:
         """Return a pandas DataFrame with the columns q_id, doc_id and score."""
-        return make_frame(self._list_numbers())
+        pandas = optional_import("pandas", "a pandas frame", "pandas")
+        rows = self._list_numbers().items()
+        flat = [(query, document, number) for query, row in rows for document, number in row.items()]
+        return pandas.DataFrame(flat, columns=["q_id", "doc_id", "score"])
 
     @property
     def size(self) -> int:
@@ -203,44 +198,37 @@ class Table:
         return repr(self.to_dict())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state of a copy: new dicts, and no caches, because caches refer to the dicts of this object."""
-        state = {name: value for name, value in vars(self).items() if name not in CACHES}
-        return state | {"_rows": {query: dict(row) for query, row in self._rows.items()}, "_is_shared": False}
+        """Return the state of a copy: new dicts, and no cache, which refers to the dicts of this object."""
+        rows = {query: dict(row) for query, row in self._rows.items()}
+        return vars(self) | {"_rows": rows, "_is_shared": False, "_cache": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._clear_caches()
-
-    def _replace(self, rows: dict[str, dict[str, Any]]) -> None:
+    def _replace(self, rows: Rows) -> None:
         """Take new rows, in any order."""
         self._rows = rows
-        self._clear_caches()
+        self._cache = None
 
-    def _clear_caches(self) -> None:
-        """Forget what evaluations cache."""
-
-    def _share(self) -> dict[str, dict[str, Any]]:
+    def _share(self) -> Rows:
         """Return the dicts themselves, for users who read or change them."""
         if not self._is_shared:  # a user keeps the dicts that are shared
             self._rows = self.to_dict()
             self._is_shared = True
-        self._clear_caches()
+        self._cache = None
         return self._rows
 
-    def _ready_rows(self) -> dict[str, dict[str, Any]]:
+    def _take(self, rows: Rows) -> None:
+        """Take the dicts of a user, who may change them."""
+        self._replace(self.check_rows(rows))
+        self._is_shared = True
+
+    def ready_rows(self) -> Rows:
         """Return the rows with queries ordered by id, for an evaluation. Sort the table if it is not sorted."""
         self.sorted = True
         if self._is_shared:  # a user may have changed anything since the last evaluation
-            self.check_rows(self._rows)
-            self._clear_caches()
-        queries = self._list_queries()
+            self._replace(self.check_rows(self._rows))
+        queries = self.get_query_ids()
         if queries != list(self._rows):
             self._replace({query: self._rows[query] for query in queries})
         return self._rows
-
-    def _list_queries(self) -> list[str]:
-        """Return the queries as the user sees them: by id, unless some were added since the last evaluation."""
-        return sorted(self._rows) if self.sorted else list(self._rows)
 
     @classmethod
     def _read_number(cls, number: Any) -> Any:
@@ -252,14 +240,28 @@ class Table:
                 f"scores must be numbers that {cls.kind.__name__}() takes, but one is {shorten(number)}. Pass a number."
             ) from None
 
-    @classmethod
-    def _convert(cls, row: dict[str, Any]) -> dict[str, Any]:
-        """Return a row with numbers that are all of Python's type of this table."""
-        return {document: cls._read_number(number) for document, number in row.items()}
+    def _list_numbers(self) -> Rows:
+        """Return `to_dict` with numbers of Python's type of this table, for files and frames."""
+        return {
+            query: {document: self._read_number(number) for document, number in row.items()}
+            for query, row in self.to_dict().items()
+        }
 
-    def _list_numbers(self) -> dict[str, dict[str, Any]]:
-        """Return `to_dict` with converted numbers, for files and frames."""
-        return {query: self._convert(row) for query, row in self.to_dict().items()}
+    def _write(self, path: Any, kind: str, tag: str) -> None:
+        """Write a file. A run without a name has the name None in TREC's format, as in ranx."""
+        rows = self._list_numbers()
+        if kind == "parquet":
+            content = self.to_dataframe().to_parquet(index=False)
+        elif kind == "json":
+            try:
+                content = json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False).encode()
+            except ValueError as error:
+                raise InvalidInputError(
+                    f"scores in JSON must be finite, but one is not: {error}. Remove it, or save as 'trec' or 'parquet'"
+                ) from None
+        else:
+            content = b"".join(WRITERS["trec"](self.reader.from_dict(rows), tag))
+        write_whole(path, [gzip.compress(content, mtime=0) if kind == "gz" else content])
 
 
 class Qrels(Table):
@@ -273,11 +275,6 @@ class Qrels(Table):
     name : str, optional
         The name of the judgments.
 
-    Attributes
-    ----------
-    sorted : bool
-        True if queries stand by id, and the documents of each query by falling label. False after `add_score`.
-
     Examples
     --------
     >>> Qrels({"q1": {"d1": 1, "d2": 3}})
@@ -285,8 +282,7 @@ class Qrels(Table):
     """
 
     kind = int
-    kinds = QRELS_KINDS
-    _prepared: ReadQrels | None
+    reader = ReadQrels
 
     def __init__(self, qrels: dict[str, dict[str, int]] | None = None, name: str | None = None) -> None:
         super().__init__(qrels, name)
@@ -298,8 +294,7 @@ class Qrels(Table):
 
     @qrels.setter
     def qrels(self, rows: dict[str, dict[str, int]]) -> None:
-        self._replace(self.check_rows(rows))
-        self._is_shared = True
+        self._take(rows)
 
     @classmethod
     def from_ir_datasets(cls, dataset_id: str) -> Self:
@@ -312,25 +307,22 @@ class Qrels(Table):
         for row in self._rows.values():
             for document in row:
                 row[document] -= rel_lvl - 1
-        self._clear_caches()
+        self._cache = None
 
-    def save(self, path: Any = "qrels.json", kind: RanxQrelsKind | None = None) -> None:
+    def save(self, path: Any = "qrels.json", kind: RanxKind | None = None) -> None:
         """Write the judgments to a file. If an error occurs, an older file is kept as it is."""
-        file_kind = get_file_kind(path, kind, self.kinds)
-        save_rows(self._list_numbers(), path, file_kind, ReadQrels)
+        self._write(path, get_file_kind(path, kind), DEFAULT_TAG)
 
     def prepared(self) -> ReadQrels:
         """Return the judgments in the form that evaluations use. The result is cached."""
-        rows = self._ready_rows()
-        if self._prepared is None:
+        rows = self.ready_rows()
+        if self._cache is None:
             try:
-                self._prepared = read_table(ReadQrels, rows)
+                self._cache = read_table(ReadQrels, rows)
             except InvalidInputError as error:
                 raise LabelsError(str(error)) from None
-        return self._prepared
-
-    def _clear_caches(self) -> None:
-        self._prepared = None
+        prepared: ReadQrels = self._cache
+        return prepared
 
 
 class Run(Table):
@@ -346,14 +338,10 @@ class Run(Table):
 
     Attributes
     ----------
-    sorted : bool
-        True if queries stand by id, and the documents of each query by falling score. False after `add_score`.
     scores : dict
         {metric: {query: value}}, saved by `evaluate`.
     mean_scores : dict
-        {metric: mean}, saved by `evaluate`.
-    std_scores : dict
-        {metric: standard deviation}, saved by `evaluate` with ``return_std=True``.
+        {metric: mean}, saved by `evaluate`, and with ``return_std=True`` `std_scores`.
     metadata : dict
         Free for the user, empty at first.
 
@@ -364,8 +352,7 @@ class Run(Table):
     """
 
     kind = float
-    kinds = RUN_KINDS
-    _judged: tuple[ReadQrels, JudgedRun] | None  # the judgments, and the run joined with them
+    reader = ReadRun
 
     def __init__(self, run: dict[str, dict[str, float]] | None = None, name: str | None = None) -> None:
         super().__init__(run, name)
@@ -381,8 +368,7 @@ class Run(Table):
 
     @run.setter
     def run(self, rows: dict[str, dict[str, float]]) -> None:
-        self._replace(self.check_rows(rows))
-        self._is_shared = True
+        self._take(rows)
 
     def make_comparable(self, qrels: Qrels) -> Run:
         """Remove queries without judgments, and add an empty ranking for each query that is missing."""
@@ -390,22 +376,19 @@ class Run(Table):
         self.sorted = True
         return self
 
-    def save(self, path: Any = "run.json", kind: RanxRunKind | None = None) -> None:
+    def save(self, path: Any = "run.json", kind: RanxKind | None = None) -> None:
         """Write the run to a file, and sort it. If an error occurs, an older file is kept as it is."""
-        file_kind = get_file_kind(path, kind, self.kinds)
+        file_kind = get_file_kind(path, kind)
         self.sort()
-        save_rows(self._list_numbers(), path, file_kind, ReadRun, str(self.name))
+        self._write(path, file_kind, str(self.name))
 
     def judged(self, qrels: Qrels) -> JudgedRun:
         """Return the documents with their labels. The result is cached for the last judgments."""
-        prepared = qrels.prepared()
-        rows = self._ready_rows()
-        if self._judged is None or self._judged[0] is not prepared:
-            self._judged = (prepared, judge(prepared, read_table(ReadRun, rows), rows))
-        return self._judged[1]
-
-    def _clear_caches(self) -> None:
-        self._judged = None
+        prepared, rows = qrels.prepared(), self.ready_rows()
+        if self._cache is None or self._cache[0] is not prepared:
+            self._cache = (prepared, judge(prepared, read_table(ReadRun, rows), rows))
+        judged: JudgedRun = self._cache[1]
+        return judged
 
 
 def order_by_number(row: dict[str, Any]) -> dict[str, Any]:
@@ -418,128 +401,19 @@ def order_by_number(row: dict[str, Any]) -> dict[str, Any]:
         ) from None
 
 
-def _make_pairs(row: dict[str, Any]) -> Array:
-    """Return the hash of each document's id and its number as an (n_documents, 2) float64 array."""
-    pairs = np.empty((len(row), 2))
-    pairs[:, 0] = np.fromiter(map(hash, row), "f8", len(row))
-    pairs[:, 1] = np.fromiter(row.values(), "f8", len(row))
-    return pairs
-
-
-def get_file_kind(path: Any, kind: str | None = None, kinds: Iterable[str] = RUN_KINDS) -> str:
+def get_file_kind(path: Any, kind: str | None = None) -> str:
     """
     Return the format of a file: `kind`, or else what the ending of the path says.
 
-    >>> get_file_kind("bm25.txt"), get_file_kind("bm25", kind="lz4")
-    ('trec', 'lz4')
+    >>> get_file_kind("bm25.txt"), get_file_kind("bm25", kind="parquet")
+    ('trec', 'parquet')
     """
     ending = os.path.splitext(os.fspath(path))[1][1:]
     name = ENDINGS.get(ending, ending) if kind is None else kind
-    if name not in kinds:
-        raise MismatchError(
-            f"`kind` must be one of {', '.join(map(repr, kinds))}, but is {shorten(name)} for {show_name(path)}. "
-            "Pass `kind`, or change the ending of the path."
-        )
+    if name not in KINDS:
+        remedy = "Pass `kind`, or change the ending of the path"
+        if name == "lz4":
+            remedy = "Write it anew as JSON or Parquet: ranx.Run.from_file('run.lz4').save('run.json')"
+        choices = ", ".join(map(repr, KINDS))
+        raise MismatchError(f"`kind` must be one of {choices}, but is {shorten(name)} for {show_name(path)}. {remedy}")
     return name
-
-
-def read_trec(path: Any, kind: type[int] | type[float]) -> tuple[Rows, str]:
-    """Read a file in TREC's format, and the name that a run has in its first line."""
-    try:
-        if kind is int:
-            return list_rows(read_qrels(path, format="trec"), int), ""
-        return list_rows(read_run(path, format="trec"), float), read_run_tag(path) or ""
-    except InvalidInputError as error:
-        raise StructureError(*error.args) from None
-
-
-def read_frame(frame: Any, columns: tuple[str, str, str], kind: type[int] | type[float]) -> Rows:
-    """Read a pandas DataFrame with columns of queries, documents and numbers of a type."""
-    if not hasattr(frame, "columns"):
-        raise StructureError(f"`df` must be a pandas DataFrame, not {type(frame).__name__}. Pass pandas.DataFrame(…).")
-    query, document, number = columns
-    roles = {"query": query, "document": document, "label" if kind is int else "score": number}
-    there = frame[[name for name in columns if name in frame.columns]]
-    try:
-        table: ReadQrels | ReadRun = (ReadQrels if kind is int else ReadRun).from_frame(there, roles)
-        if not (table.queries.are_texts and table.documents.are_texts):
-            raise InvalidInputError("`df` must have texts as ids of queries and documents. Convert them by astype(str)")
-        return list_rows(table, kind)
-    except InvalidInputError as error:
-        raise StructureError(*error.args) from None
-
-
-def read_json(content: bytes, path: Any) -> Any:
-    """Parse JSON, and raise StructureError with the path if the text is not valid."""
-    try:
-        return json.loads(content)
-    except ValueError as error:
-        raise StructureError(f"{path} must hold JSON, but does not: {error}. Correct the file.") from None
-
-
-def read_lz4(path: Any) -> Any:
-    """Read an LZ4 file: CBOR that is compressed twice, as ranx writes it, or JSON."""
-    codec = optional_import("lz4.frame", "reading LZ4", "ranx")
-    try:
-        content = codec.decompress(Path(path).read_bytes())
-        if content.startswith(LZ4_START):
-            content = codec.decompress(content)
-    except (EOFError, RuntimeError) as error:
-        raise FileError(f"{path} must be a complete lz4 file, but is not: {error}. Write it again.") from None
-    if content.lstrip()[:1] == b"{":
-        return read_json(content, path)
-    cbor2 = optional_import("cbor2", "reading ranx's LZ4 files", "ranx")
-    try:
-        return cbor2.loads(content)
-    except (cbor2.CBORDecodeError, ValueError) as error:
-        raise StructureError(f"{path} must hold CBOR or JSON, but does not: {error}. Write it again.") from None
-
-
-def encode_lz4(rows: Rows) -> bytes:
-    """Return CBOR that is compressed twice, as in ranx."""
-    codec = optional_import("lz4.frame", "writing LZ4", "ranx")
-    cbor2 = optional_import("cbor2", "writing ranx's LZ4 files", "ranx")
-    content: bytes = codec.compress(codec.compress(cbor2.dumps(rows), compression_level=16))
-    return content
-
-
-def save_rows(
-    rows: Rows, path: Any, kind: str, table: type[ReadQrels] | type[ReadRun], name: str = DEFAULT_TAG
-) -> None:
-    """Write rows in the format `kind`, in TREC's as a table. A run without a name has the name None, as in ranx."""
-
-    def encode_trec() -> bytes:
-        return b"".join(WRITERS["trec"](table.from_dict(rows), name))
-
-    encoders: dict[str, Callable[[], bytes]] = {
-        "json": lambda: encode_json(rows),
-        "lz4": lambda: encode_lz4(rows),
-        "parquet": lambda: encode_parquet(rows),
-        "trec": encode_trec,
-        "gz": lambda: gzip.compress(encode_trec(), mtime=0),
-    }
-    write_whole(path, [encoders[kind]()])
-
-
-def encode_json(rows: Rows) -> bytes:
-    """Return rows as JSON. Raise InvalidInputError for NaN and infinite scores, which JSON lacks."""
-    try:
-        return json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False).encode()
-    except ValueError as error:
-        raise InvalidInputError(
-            f"scores in JSON must be finite, but one is not: {error}. Remove it, or save as 'trec' or 'parquet'."
-        ) from None
-
-
-def encode_parquet(rows: Rows) -> bytes:
-    """Return rows as a Parquet file with the columns q_id, doc_id and score."""
-    file = io.BytesIO()
-    make_frame(rows).to_parquet(file, index=False)
-    return file.getvalue()
-
-
-def make_frame(rows: Rows) -> Any:
-    """Return rows as a pandas DataFrame with the columns q_id, doc_id and score."""
-    pandas = optional_import("pandas", "a pandas frame", "pandas")
-    flat = [(query, document, number) for query, row in rows.items() for document, number in row.items()]
-    return pandas.DataFrame(flat, columns=["q_id", "doc_id", "score"])
