@@ -118,7 +118,7 @@ def _compare(arguments: argparse.Namespace, curves: Metrics | None) -> Compariso
     return compare(
         qrels, runs, metrics, baseline=find_baseline(arguments.baseline, [name for name, _ in runs], arguments.runs),
         segments=segments, curves=curves, queries=queries, **options.pick(arguments, "convention threads"),
-        **files.list_duplicates(arguments), **files.read_selection(arguments, arguments.runs), **statistics,
+        **files.list_duplicates(arguments), **files.read_selection(arguments, arguments.runs, qrels), **statistics,
     )  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def run_explain(arguments: argparse.Namespace) -> None:
     query = arguments.query and files.name_query(arguments.query, truth.queries)
     explanation = explain(
         truth, predictions, arguments.metric, query=query, **options.pick(arguments, "convention against"),
-        **files.list_duplicates(arguments), **files.read_selection(arguments, arguments.runs),
+        **files.list_duplicates(arguments), **files.read_selection(arguments, arguments.runs, truth),
     )  # fmt: skip
     output.write_result(arguments, explanation)
 

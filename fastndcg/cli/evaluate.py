@@ -190,8 +190,8 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[Report]:
     lines = request.lines(task.trec_options, max_label)
     evaluator = Evaluator(
         judgments or qrels, select_metrics(lines, arguments.format), columns=arguments.columns.truth,
-        convention=convention, **options.pick(arguments, "threads memory"), **files.read_selection(arguments, runs),
-        **files.list_duplicates(arguments),
+        convention=convention, **options.pick(arguments, "threads memory"), **files.list_duplicates(arguments),
+        **files.read_selection(arguments, runs, judgments),
     )  # fmt: skip
     duplicates = files.read_duplicates(arguments)
     reports = []
@@ -222,7 +222,7 @@ def run_pairs(arguments: argparse.Namespace) -> None:
 
     qrels = files.read_judgments(arguments.qrels, arguments)
     settings = options.pick(arguments, "rows competitors convention threads")
-    settings |= files.read_selection(arguments, arguments.runs)
+    settings |= files.read_selection(arguments, arguments.runs, qrels)
     runs = files.read_runs(arguments, qrels)
     write_reports(arguments, [Report(name, evaluate_pairs(qrels, run, metrics, **settings)) for name, run in runs])
 

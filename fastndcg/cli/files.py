@@ -22,12 +22,14 @@ from fastndcg.runtime.threads import check_threads
 if TYPE_CHECKING:
     from fastndcg.inputs.duplicates import Duplicates
     from fastndcg.inputs.ids import IdColumn
+    from fastndcg.inputs.side_files import SideRow
     from fastndcg.inputs.table import Qrels, Run
     from fastndcg.scoring.embeddings import Embeddings
 
 TARGETS = {"output": "-o", "html": "--html", "plot": "--plot", "fused": "--run", "save_baseline": "--save-baseline"}
 VECTOR_SUFFIXES = (".npy", ".safetensors")
 OPTIONS = ("query_ids", "document_ids", "exclude", "candidates")  # that only embeddings take
+WHOLE = re.compile(r"-?[0-9]{1,19}")
 
 
 def prepare(arguments: argparse.Namespace) -> None:
@@ -142,21 +144,23 @@ def read_duplicates(arguments: argparse.Namespace) -> Duplicates | None:
 
 
 def read_parents(arguments: argparse.Namespace) -> Any:
-    """Return the option --parents: a rule, or the content of a JSON file."""
+    """Return the option --parents: a rule, or the document of each chunk in a file."""
     parents = getattr(arguments, "parents", None)
     if not isinstance(parents, str) or parents.startswith("before "):
         return parents
-    from fastndcg.inputs.files import File
-    from fastndcg.inputs.records import parse_json
+    from fastndcg.inputs.side_files import SideRow, read_side_file
 
-    form = "a rule such as 'before #', or a JSON file of chunk to document"
     try:
-        with File(parents) as file:
-            (arguments.parents,) = parse_json(file, (f"--parents takes {form}",), are_lines=False).values
+        rows = read_side_file(parents, ("chunk", "document"))
     except OSError as error:
         raise InvalidInputError(
-            f"--parents must be {form}, but {show_name(parents)} cannot be read: {error.strerror}. Correct it."
+            "--parents must be a rule such as 'before #', or a file with a chunk and its document in each row, but "
+            f"{show_name(parents)} cannot be read: {error.strerror}. Correct it."
         ) from None
+    pairs = _join_pairs([SideRow(place, list(map(str, fields))) for place, fields in rows], "chunk", "document")
+    numbers = {int(chunk): int(document) for chunk, document in pairs.items()
+               if WHOLE.fullmatch(chunk) and WHOLE.fullmatch(document)}  # fmt: skip
+    arguments.parents = pairs | numbers  # the ids of the run are of one kind
     return arguments.parents  # the pipe or the large file is read once, for all runs
 
 
@@ -189,9 +193,9 @@ def read_runs(arguments: argparse.Namespace, judgments: Qrels | None) -> Iterato
         yield name, read_predictions(path, judgments, arguments)
 
 
-def read_selection(arguments: argparse.Namespace, runs: Sequence[str]) -> dict[str, Any]:
+def read_selection(arguments: argparse.Namespace, runs: Sequence[str], judgments: Qrels | None) -> dict[str, Any]:
     """Return the keywords of `evaluate` that select documents of embeddings, none without embeddings."""
-    if not has_embeddings(runs):
+    if judgments is None or not has_embeddings(runs):
         return {}
     from fastndcg.inputs.formats import read_qrels
 
@@ -199,66 +203,58 @@ def read_selection(arguments: argparse.Namespace, runs: Sequence[str]) -> dict[s
     if arguments.exclude is not None:
         selection["exclude"] = read_qrels(arguments.exclude)
     if arguments.candidates is not None:
-        selection["candidates"] = _read_candidates(arguments.candidates)
+        selection["candidates"] = _read_candidates(arguments.candidates, judgments)
     return selection
 
 
-def _read_candidates(path: str) -> Any:
-    """Return the ids of a file with one on each line, or its documents for each query."""
-    from fastndcg.inputs.files import File
+def _read_candidates(path: str, judgments: Qrels) -> Any:
+    """Return the ids of a file with one in each row, or its documents for each query."""
     from fastndcg.inputs.formats import read_qrels
-    from fastndcg.scoring.files import read_list
+    from fastndcg.inputs.side_files import is_list, read_ids
 
-    with File(path) as file:
-        first = file.first_line
-    is_list = len(first.split()) == 1 and not first.startswith((b"{", b"[", b"PAR1")) and b"," not in first
-    return read_list(path) if is_list else read_qrels(path)
+    return read_ids(path, "document", are_texts=judgments.documents.are_texts) if is_list(path) else read_qrels(path)
 
 
 def name_query(text: str, queries: IdColumn) -> Any:
     """Return the id of a query that a text names: a number where the ids of queries are numbers."""
-    is_number = not queries.are_texts and re.fullmatch(r"-?[0-9]{1,19}", text)
+    is_number = not queries.are_texts and WHOLE.fullmatch(text)
     return int(text) if is_number else text
 
 
 def read_pairs(path: str, what: str, queries: IdColumn) -> dict[Any, Any]:
     """
-    Read the segment, the weight or the text of each query from a text file. `queries` are the ids that there are.
-
-    Each line has a query id and a segment or weight behind white space, or a text behind a tab. Empty lines are
-    skipped.
+    Read the segment, the weight or the text of each query from a file. `queries` are the ids that there are.
 
     Raises
     ------
     InvalidInputError
-        If a line has no value, a query has two, or a weight is no number.
+        If a row has no value, a query has two, or a weight is no number.
     """
-    separator, mark = ("tab", "\t") if what == "text" else ("space", None)
-    values: dict[Any, str] = {}
-    from fastndcg.inputs.files import read_lines
+    from fastndcg.inputs.side_files import SideRow, read_side_file
 
-    name, lines = read_lines(path)
-    for number, line in enumerate(lines, start=1):
-        if not line:
-            continue
-        text, *others = (part.strip() for part in line.split(mark, maxsplit=1))
-        if not others:
-            raise InvalidInputError(
-                f"{name}: line {number} must have a query id and a {what}, but is {shorten(line)}. "
-                f"Separate them by a {separator}."
-            )
-        query = name_query(text, queries)
-        if values.setdefault(query, others[0]) != others[0]:
-            raise InvalidInputError(
-                f"{name}: line {number}: query {show_name(query)} must have one {what}, but has "
-                f"{shorten(values[query])} and {shorten(others[0])}. Remove one of the lines."
-            )
+    rows = [
+        SideRow(place, (name_query(str(query), queries), str(value)))
+        for place, (query, value) in read_side_file(path, ("query", what), "\t" if what == "text" else None)
+    ]
+    values = _join_pairs(rows, "query", what)
     if what != "weight":
         return values
     try:
         return {query: float(text) for query, text in values.items()}
     except ValueError as error:
-        raise InvalidInputError(f"{name}: a weight must be a number: {error}. Correct the line.") from None
+        raise InvalidInputError(f"{show_name(path)}: a weight must be a number: {error}. Correct it.") from None
+
+
+def _join_pairs(rows: list[SideRow], key_name: str, value_name: str) -> dict[Any, Any]:
+    """Return the value of each key. Raise for a key with two values."""
+    values: dict[Any, Any] = {}
+    for place, (key, value) in rows:
+        if values.setdefault(key, value) != value:
+            raise InvalidInputError(
+                f"{place}: {key_name} {show_name(key)} must have one {value_name}, but has {shorten(values[key])} and "
+                f"{shorten(value)}. Remove one of them."
+            )
+    return values
 
 
 def find_mistake(arguments: argparse.Namespace) -> str:

@@ -33,7 +33,8 @@ def run_gate(arguments: argparse.Namespace) -> int:
     verdict = gate(
         truth, baseline, candidate, metrics, margin=margin, floors=floors, floor_by=arguments.fail_by,
         **options.pick(arguments, "interval level sequential convention threads"), **design,
-        **files.list_duplicates(arguments), **files.read_selection(arguments, [candidate_path, arguments.baseline]),
+        **files.list_duplicates(arguments),
+        **files.read_selection(arguments, [candidate_path, arguments.baseline], truth),
     )  # fmt: skip
     text = f"{verdict}\n" if arguments.format == "text" else getattr(verdict, f"to_{arguments.format}")()
     output.write([text], arguments.output)

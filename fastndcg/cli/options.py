@@ -173,7 +173,7 @@ OPTIONS = {
     "ranks": _choice("--ranks", choices.DuplicateRanks, "whether a dropped row leaves its rank empty, or later "
         "documents move up (default: kept)"),
     "parents": _option("--parents", "RULE|FILE", "RUN has chunks, which count for their documents: a rule such as "
-        "'before #' or 'before last _', or a JSON file of {chunk: document}"),
+        "'before #' or 'before last _', or a FILE with a chunk and its document on each line"),
     # embeddings
     "similarity": _first("--similarity", choices.Similarity, "how vectors become scores"),
     "query-ids": _option("--query-ids", "FILE", "the ids of queries, one per line (default: numbers from 0)"),

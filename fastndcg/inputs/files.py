@@ -272,17 +272,6 @@ class Blocks:
             text.extend(bytes(len(text)))
 
 
-def read_lines(path: FilePath) -> tuple[str, list[str]]:
-    """Return the name of a text file for messages, and its lines without blanks at their ends."""
-    with File(path) as file:
-        content = file.read()
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidInputError(f"{file.name} must be UTF-8 text, but is not. Convert it") from None
-    return file.name, [line.strip() for line in io.StringIO(text, newline=None)]
-
-
 def check_path(path: Any) -> None:
     """Raise for a value that is no path."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else path

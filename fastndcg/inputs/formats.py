@@ -241,8 +241,11 @@ def read_columns(file: File, what: str, remedy: str, list_texts: Callable[[list[
     if file.first_line.startswith((b"{", b"[")):
         return parse_json(file, (remedy,)).values
     with convert_arrow_errors(file.name, what, remedy):
-        if file.is_folder or file.head.startswith(PARQUET_MAGIC):
+        if file.is_folder:
             return open_dataset(spell_path(file.path)).to_table()
+        if file.head.startswith(PARQUET_MAGIC):
+            parquet = optional_import("pyarrow.parquet", "reading Parquet", "arrow")
+            return parquet.read_table(io.BytesIO(file.read()))
         if file.head.startswith(ARROW_MAGIC):
             feather = optional_import("pyarrow.feather", "reading Arrow files", "arrow")
             return feather.read_table(io.BytesIO(file.read()))

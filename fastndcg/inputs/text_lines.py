@@ -373,14 +373,14 @@ def find_dialect(file: File, request: FileRequest) -> Dialect | None:
     text = file.first_line.decode(errors="replace")
     is_run = request.kind.value_name == "score"
     for delimiter in (*DELIMITERS, BLANKS):
-        if delimiter in text and _is_header(_split(text, delimiter), delimiter, request.columns):
+        if delimiter in text and _is_header(split_fields(text, delimiter), delimiter, request.columns):
             return Dialect(delimiter, None)
     n_blank = len(text.split())
     fields_by_number = RUN_FIELDS if is_run else QRELS_FIELDS
     for delimiter in DELIMITERS:
         if delimiter not in text:
             continue
-        fields = _split(text, delimiter)
+        fields = split_fields(text, delimiter)
         has_blanks = any(len(field.split()) > 1 for field in fields[:3])
         # lines of TREC and MS MARCO may have tabs between their fields, and commas in their ids
         is_divided = has_blanks if delimiter == "\t" else not has_blanks or n_blank < LEAST_FIELDS
@@ -395,7 +395,7 @@ def find_dialect(file: File, request: FileRequest) -> Dialect | None:
     return None
 
 
-def _split(line: str, delimiter: str) -> list[str]:
+def split_fields(line: str, delimiter: str) -> list[str]:
     """Return the fields of a line, without blanks around them."""
     if delimiter == BLANKS:
         return line.split()
@@ -532,7 +532,7 @@ def _open_text(file: File, dialect: Dialect, kind: type[Table]) -> _Text:
             content = content.replace(blank, plain)
         content = content.strip(b"\t")
     if dialect.names == ():
-        fields = _split(first_line.decode(errors="replace"), delimiter)
+        fields = split_fields(first_line.decode(errors="replace"), delimiter)
         raise InvalidInputError(
             f"{place}: must be a header with the names of the columns, but is no header: {join_names(fields)}. "
             f"Write one above it, such as query,document,{kind.value_name}"

@@ -9,8 +9,9 @@ import numpy as np
 
 from fastndcg.choices import Similarity
 from fastndcg.errors import InvalidInputError, shorten
-from fastndcg.inputs.files import check_path, read_lines
+from fastndcg.inputs.files import check_path
 from fastndcg.inputs.ids import IdColumn
+from fastndcg.inputs.side_files import read_ids as read_id_file
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.imports import optional_import
@@ -65,8 +66,8 @@ def read_embeddings(path: str, similarity: Similarity = "dot", ids: IdFiles | No
         tensors = {side: open_npy(name) for side, name in zip(("users", "items"), paths, strict=True)}
     ids = ids or IdFiles(None, None)
     own_ids = [
-        read_ids(file, len(tensors[side]), are_texts=are_texts)
-        for file, side, are_texts in zip((ids.queries, ids.documents), ("users", "items"), ids.are_texts, strict=True)
+        read_ids(file, role, len(tensors[side]), are_texts=are_texts)
+        for file, role, side, are_texts in zip(ids[:2], ("query", "document"), ("users", "items"), ids[2], strict=True)
     ]
     try:
         return Embeddings(**tensors, similarity=similarity, query_ids=own_ids[0], document_ids=own_ids[1])
@@ -123,25 +124,10 @@ def find_tensor(names: tuple[str, ...], tensors: set[str], path: str) -> str:
     return own_names[0]
 
 
-def read_ids(path: str | None, n: int, *, are_texts: bool) -> Array | IdColumn:
-    """Read an id from each line of a file. Without a file, return numbers."""
+def read_ids(path: str | None, role: str, n: int, *, are_texts: bool) -> Array | IdColumn:
+    """Read the ids of a file. Without a file, return numbers."""
     if path is None:
         numbers = np.arange(n)
         return numbers.astype("U") if are_texts else numbers
-    lines = read_list(path)
-    if not are_texts:
-        try:
-            return np.array(lines, "i8")
-        except ValueError:
-            pass
-    return IdColumn.of(lines, show_name(path))
-
-
-def read_list(path: str) -> list[str]:
-    """Read the ids of a text file, one on each line."""
-    name, lines = read_lines(path)
-    if "" in lines:
-        raise InvalidInputError(
-            f"{name} must have an id on each line, but line {lines.index('') + 1} is empty. Remove it"
-        )
-    return lines
+    ids = read_id_file(path, role, are_texts=are_texts)
+    return IdColumn.of(ids, show_name(path)) if isinstance(ids, list) else ids
