@@ -99,7 +99,7 @@ OWN_KEYWORDS = {
     "explain": {"q": "is query=", "qid": "is query=", "metrics": "or metric="},
     "fuse": {
         "k": "'rrf(k=60)'", "norm": "'wsum(norm=min_max)'", "params": "weights=", "alpha": "[alpha, 1 - alpha]",
-        "top_k": "fuse(…).top(k)", "queries": "fusion_convention='default(queries=union)'", "qrels": "tune_fusion",
+        "top_k": "fuse(…).top(k)", "queries": "fusion_convention='default(queries=common)'", "qrels": "tune_fusion",
         "weight": "Did you mean 'weights'?", "zzz": "Leave it out",
     },
     "beyond_accuracy": {

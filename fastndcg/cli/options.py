@@ -257,7 +257,7 @@ OPTIONS = {
     "absent": _choice("--absent", choices.AbsentTreatment, "what a RUN gives to documents that it lacks (default: what "
         "the method's definition says)"),
     "fusion-convention": _option("--fusion-convention", "NAME", "what a method's name means, such as 'weaviate' or "
-        "'default(queries=union)' (default: default)", "fusion conventions", default="default"),
+        "'default(queries=raise)' (default: default)", "fusion conventions", default="default"),
     "train": _option("--train", "FILE", "judgments, and a run of each system in the order of the RUNs, for methods "
         "that learn, such as mapfuse", nargs="+"),
     "list (fusion)": _flag("--list", "list methods, normalisations and conventions", dest="lists"),

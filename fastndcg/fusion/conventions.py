@@ -28,7 +28,7 @@ FIELDS: dict[str, Field] = {
         "value in the query, or no part in the formula",
     ),
     "queries": Field(
-        ("raise", "union", "common"), "queries that some run lacks: refused, fused from the other runs, or left out"
+        ("union", "raise", "common"), "queries that some run lacks: fused from the other runs, refused, or left out"
     ),
     "ties": Field(
         ("average", "input", "id_ascending", "id_descending"),
@@ -128,7 +128,7 @@ class FusionConvention(NamedChoices):
 
     name: str
     absent: str = "method"
-    queries: str = "raise"
+    queries: str = "union"
     ties: str = "average"
     fused_ties: str = "id_ascending"
     first_rank: int = 1
@@ -159,11 +159,12 @@ class FusionConventions(Registry[FusionConvention]):
 parse_fusion_convention = functools.partial(
     parse_named, kind=FusionConvention, argument="fusion_convention", remedy="Give `depth`"
 )
-_ENGINE: dict[str, Any] = {"queries": "union", "ties": "input", "fused_ties": "input"}
+_ENGINE: dict[str, Any] = {"ties": "input", "fused_ties": "input"}
 fusion_conventions = FusionConventions(
     FusionConvention("default", source="the definitions in the literature that the catalogue names"),
     FusionConvention(
         "ranx",
+        queries="raise",
         ties="input",
         fused_ties="input",
         equal_scores=0,
@@ -203,7 +204,6 @@ fusion_conventions = FusionConventions(
     ),
     FusionConvention(
         "trectools",
-        queries="union",
         ties="input",
         peer="trectools",
         versions="0.0.50",
@@ -318,7 +318,6 @@ fusion_conventions = FusionConventions(
     ),
     FusionConvention(
         "cormack2009",
-        queries="union",
         ties="input",
         peer="Cormack, Clarke and Büttcher 2009",
         source="section 2: the sum of 1 / (60 + rank), ranks from 1",

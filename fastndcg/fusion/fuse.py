@@ -65,7 +65,7 @@ def fuse(
         query, or no part in the formula. By default the convention's choice, and else the method's definition.
     fusion_convention : str or FusionConvention
         What a method's name means: 'default', 'ranx', 'trectools', 'elasticsearch', 'opensearch', 'weaviate',
-        'qdrant', 'azure', 'cormack2009', or one with other choices, such as "default(queries=union)".
+        'qdrant', 'azure', 'cormack2009', or one with other choices, such as "default(queries=raise)".
     train : (qrels, runs), optional
         Judgments and runs of the same names, from which bayesfuse, probfuse, segfuse, slidefuse, posfuse and mapfuse
         learn.
@@ -78,14 +78,14 @@ def fuse(
     Returns
     -------
     FusedRun
-        A `Run` with the documents of each query by falling fused score. It counts what `depth` cut, and queries that
-        some run lacks.
+        A `Run` with the documents of each query by falling fused score. Its notes count what `depth` cut, and queries
+        that some run lacks, which are fused from the others.
 
     Raises
     ------
     InvalidInputError
-        If there are fewer than two runs, if names repeat, if queries differ, if a score is not finite, or if weights
-        are wrong.
+        If there are fewer than two runs, if names repeat, if a score is not finite, if weights are wrong, or if queries
+        differ under ``queries=raise``.
     UnknownFusionError
         If no method or normalisation has this name.
 
@@ -112,7 +112,7 @@ def fuse(
     joined = join_runs(systems.runs, systems.names, convention, depth=depth, threads=n_threads)
     fused = fuse_joined(joined, applied, factors)
     notes = notes_on_systems({name: run.source.notes for name, run in zip(systems.names, systems.runs, strict=True)})
-    fused.placed_in(fused.source._replace(notes=tuple(notes)))
+    fused.placed_in(fused.source._replace(notes=(*fused.source.notes, *notes)))
     put(fused, _inputs=FusionInputs(systems.runs, systems.names, applied, factors, depth))
     return fused
 
@@ -208,7 +208,6 @@ class FusedRun(Run):
         """Remarks on what was cut and left out, and on how runs were read."""
         remarks = (
             ("documents below depth, cut", self.counts.n_cut),
-            ("queries that some run lacks, fused from the others", self.counts.n_incomplete),
             ("queries that some run lacks, left out", self.counts.n_left_out),
         )
         return (*(f"{text}: {n}" for text, n in remarks if n), *self.source.notes)
@@ -372,9 +371,17 @@ def make_run(joined: JoinedRuns, fused: Array, ties: str, method: FusionMethod |
     )
     groups = Groups(joined.offsets, None, joined.offsets[:-1])
     run = FusedRun.__new__(FusedRun)
-    run._fill(Rows(joined.queries, groups, ids.take(rows), read_only(ordered)), Source("the fused run"))
+    source = Source("the fused run", notes=_note_incomplete(joined.counts.n_incomplete, len(joined.queries)))
+    run._fill(Rows(joined.queries, groups, ids.take(rows), read_only(ordered)), source)
     put(run, _counts=joined.counts, _method=method)
     return run, rows
+
+
+def _note_incomplete(n_incomplete: int, n_queries: int) -> tuple[str, ...]:
+    """Return the note on queries that some run lacks, which evaluations of the fused run show, too."""
+    hint = ", all of them: check that the ids are written alike" if n_incomplete == n_queries else ""
+    note = f"queries that some run lacks, fused from the others: {n_incomplete}{hint}"
+    return (note,) if n_incomplete else ()
 
 
 def _number_last_scores(joined: JoinedRuns) -> Array:

@@ -362,7 +362,7 @@ ANSWERS = {  # for keywords that other programs have, by function: those of "" a
         "alpha": "The weights of two runs are weights=[alpha, 1 - alpha]",
         **dict.fromkeys(("top_k", "top_n", "limit"), "Fewer documents are fuse(…).top(k), and of each run depth="),
         "names": "Names belong to the runs: {name: run}",
-        "queries": "It belongs to the convention: fusion_convention='default(queries=union)'",
+        "queries": "The union is the default; others are choices: fusion_convention='default(queries=common)'",
         "ties": "It belongs to the convention: fusion_convention='default(ties=average)'",
         **dict.fromkeys(("qrels", "metric"), "Runs are fused without judgments; tune_fusion takes them"),
     },

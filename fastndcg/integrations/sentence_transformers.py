@@ -366,9 +366,7 @@ class HybridRetrievalEvaluator(InformationRetrievalEvaluator):
     def _fuse(self, name: str, run: Run) -> Run:
         """Return the fusion with the run of a score function. A query that one of both lacks is that of the other."""
         runs = {self.run_name: self._run, name: run}
-        return fuse(
-            runs, self.method, weights=self.weights, depth=self.depth, fusion_convention="default(queries=union)"
-        )
+        return fuse(runs, self.method, weights=self.weights, depth=self.depth)
 
     def _evaluate_searches(self, searches: dict[str, TopDocuments]) -> dict[str, dict[str, dict[int, float]]]:
         """Return the metrics of each score function, of the fixed run and of the fusions, and compare them."""

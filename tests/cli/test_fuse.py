@@ -9,9 +9,8 @@ from fastndcg.cli.options import read_values
 
 
 def test_cli_fuse_prints_lines_of_trec(files, run):
-    union = "default(queries=union)"
-    fused = fn.fuse(["good.run", "tied.run"], "rrf(k=60)", fusion_convention=union)
-    code, out, err = run("fuse", "good.run", "tied.run", "--method", "rrf(k=60)", "--fusion-convention", union)
+    fused = fn.fuse(["good.run", "tied.run"], "rrf(k=60)")
+    code, out, err = run("fuse", "good.run", "tied.run", "--method", "rrf(k=60)")
     assert (code, out) == (0, fused.to_trec(tag="fastndcg"))
     assert err == "queries that some run lacks, fused from the others: 2\n"
 
@@ -28,8 +27,8 @@ def test_cli_fuse_writes_a_file_with_weights_depth_and_tag(files, run):
 
 def test_cli_fuse_explains_the_documents_of_a_query(files, run):
     method = "wsum(norms={good:min_max,tied:none})"
-    options = ["--method", method, "--fusion-convention", "default(queries=union)"]
-    fused = fn.fuse(["good.run", "tied.run"], method, fusion_convention="default(queries=union)")
+    options = ["--method", method]
+    fused = fn.fuse(["good.run", "tied.run"], method)
     code, out, _ = run("fuse", "good.run", "tied.run", *options, "--explain", "q1", "--top", "2")
     assert code == 0
     assert out == "".join(f"{fused.explain('q1', document)}\n\n" for document in list(fused.to_dict()["q1"])[:2])
@@ -89,8 +88,8 @@ def test_cli_fuse_lists_the_catalogue(run):
         (["good.run", "tied.run", "--depth", "-1"], "--depth must be 1 or more, not -1. Leave it out"),
         (["good.run", "users.npy,items.npy"], "'users.npy,items.npy' holds vectors. Write their best documents"),
         (["good.run", "tied.run", "--fusion-convention", "ranx"], "Take --fusion-convention 'ranx(queries=union)'"),
-        (["good.run", "tied.run"], "'good' lacks query q9"),
-        (["good.run", "tied.run"], "Take --fusion-convention 'default(queries=union)'"),
+        (["good.run", "tied.run", "--fusion-convention=default(queries=raise)"], "'good' lacks query q9"),
+        (["good.run", "tied.run", "--fusion-convention=default(queries=raise)"], "Take --fusion-convention default to"),
         (["good.run", "tied.run", "--method", "mapfuse"], "Give --train QRELS RUN RUN"),
         (["good.run", "tied.run", "--method", "rrf(k=-1)"], "`k` of rrf must be 0 or more, not -1"),
         (["good.run", "tied.run", "--method", "wsum", "--weights", "1"], "Give --weights NAME=W,NAME=W"),

@@ -137,7 +137,7 @@ def test_a_mean_that_skips_absent_documents_reads_the_other_runs_alone(text, oth
         "b": fn.Run(["q"] * len(other) + ["p"], [*other, "z"], [*other.values(), 1.0]),
     }
     weights = WEIGHTS if FusionMethod.parse(text).record.is_weighted else None
-    fused = fn.fuse(runs, text, weights=weights, absent="skip", fusion_convention="default(queries=union)")
+    fused = fn.fuse(runs, text, weights=weights, absent="skip")
     assert fused.to_dict()["q"]["x"] == pytest.approx(4, rel=1e-15)
 
 

@@ -119,19 +119,22 @@ def test_documents_of_queries_that_are_left_out_are_not_counted_as_cut():
 
 def test_queries_of_some_runs_are_refused_fused_or_left_out_and_counted():
     runs = {"a": A, "b": {"q1": B["q1"], "q7": {"d1": 1.0}}}
-    with pytest.raises(fn.InvalidInputError, match=r"'a' lacks query q7, and 2 of 3 .*queries=union.*queries=common"):
-        fn.fuse(runs)
+    with pytest.raises(fn.InvalidInputError, match=r"'a' lacks query q7, and 2 of 3 .*'default' to .*queries=common"):
+        fn.fuse(runs, fusion_convention="default(queries=raise)")
     with pytest.raises(fn.InvalidInputError, match=r"'ranx\(queries=union\)' to .* 'ranx\(queries=common\)' to leave"):
         fn.fuse(runs, fusion_convention="ranx")
-    with pytest.raises(fn.InvalidInputError, match=r"'default\(queries=union,ties=input\)'"):
-        fn.fuse(runs, fusion_convention="default(ties=input)")
-    union = fn.fuse(runs, fusion_convention="default(queries=union)")
+    with pytest.raises(fn.InvalidInputError, match=r"'default\(ties=input\)'"):
+        fn.fuse(runs, fusion_convention="default(queries=raise,ties=input)")
+    union = fn.fuse(runs)
     assert (set(union.to_dict()), union.counts.n_incomplete) == ({"q1", "q2", "q7"}, 2)
     assert union.notes == ("queries that some run lacks, fused from the others: 2",)
+    assert fn.evaluate({"q1": {"d1": 1}}, union, "rr").notes == union.notes
     common = fn.fuse(runs, fusion_convention="default(queries=common)")
     assert (set(common.to_dict()), common.counts.n_left_out) == ({"q1"}, 2)
     with pytest.raises(fn.InvalidInputError, match="must have a query in common"):
         fn.fuse([{"x": {"d": 1}}, {"y": {"d": 1}}], fusion_convention="default(queries=common)")
+    (note,) = fn.fuse([{"x": {"d": 1}}, {"y": {"d": 1}}]).notes
+    assert note.endswith("the others: 2, all of them: check that the ids are written alike")
 
 
 @pytest.mark.parametrize("absent", [None, "skip", "minimum", "mean", "zero"])
@@ -140,7 +143,7 @@ def test_a_run_that_lacks_a_query_has_no_part_in_it(method, absent):
     """Scores are negative, so that a run that counted as 0 would win by `max`, and tie all documents."""
     alone = {"q1": {"d1": -1.0, "d2": -9.0}, "q2": {"d1": -4.0, "d3": -2.0, "d4": -7.5}}
     runs = {"a": alone, "b": {"q1": {"d1": -3.0, "d2": -2.0}}}
-    fused = fn.fuse(runs, method, absent=absent, fusion_convention="default(queries=union)").to_dict()["q2"]
+    fused = fn.fuse(runs, method, absent=absent).to_dict()["q2"]
     assert list(fused) == ["d3", "d1", "d4"]
     if "norm" in method:
         assert list(fused.values()) == pytest.approx([1, 2 / 3, 1 / 3], rel=1e-15)
@@ -255,7 +258,7 @@ def test_memory_is_that_of_the_union(n_runs):
 ADDS_NOT = ("min", "max", "med", "geometric_mean", "harmonic_mean", "condorcet", "wcondorcet")
 
 
-@pytest.mark.parametrize("convention", ["default(queries=union)", "opensearch", "qdrant"])
+@pytest.mark.parametrize("convention", ["default", "opensearch", "qdrant"])
 @pytest.mark.parametrize("name", [name for name, record in FUSION_METHODS.items() if not record.needs_training])
 def test_points_add_up_to_the_fused_score(name, convention):
     _, runs = draw_runs(7, n_queries=3, n_documents=8, n_runs=3)

@@ -442,7 +442,7 @@ def test_result_exports_and_pickles():
 def test_counts_are_in_the_notes():
     qrels, runs, _ = tune(15)
     del runs["run1"]["q3"]
-    tuned = fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, depth=5, fusion_convention="default(queries=union)")
+    tuned = fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, depth=5)
     assert "documents below depth, cut: " in str(tuned)
     assert "queries that some run lacks, fused from the others: 1" in str(tuned)
     assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@5").means()[0] == tuned.best.mean
@@ -554,7 +554,7 @@ def check_recorded_pair(pair, method="wsum(norm=min_max)", depth=None):
     """Compare the tuned mean of two recorded runs with 101 weights, and with the public functions."""
     qrels = fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
     runs = {name: fn.read_run(drawn_run(name)) for name in pair}
-    options = {"depth": depth, "fusion_convention": "default(queries=union)"}
+    options = {"depth": depth}
     tuned = fn.tune_fusion(qrels, runs, "ndcg@10", [method], **options)
     assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@10").means()[0] == tuned.best.mean
     values = evaluate_grid(*make_lines(qrels, runs, method, "ndcg@10", **options), np.linspace(0, 1, 101))

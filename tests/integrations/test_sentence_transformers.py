@@ -189,9 +189,7 @@ def test_sentence_transformers_hybrid_search(options, tmp_path):
     fusing = {name: options[name] for name in ("weights", "depth") if name in options}
     method = options.get("method", "rrf(k=60)")
     systems = {"bm25": run, "cosine": dense}
-    systems["bm25+cosine"] = fn.fuse(
-        systems, method, **({"depth": 100} | fusing), fusion_convention="default(queries=union)"
-    )
+    systems["bm25+cosine"] = fn.fuse(systems, method, **({"depth": 100} | fusing))
     for name, system in systems.items():
         result = fn.evaluate(qrels, system, "ndcg@10, ap@100", convention="sentence_transformers")
         keys = f"{prefix}{name}_ndcg@10", f"{prefix}{name}_map@100"
