@@ -30,10 +30,6 @@ def draw_run(seed=1, n_queries=30, n_documents=200):
     return qrels, run
 
 
-def draw_changed_documents(qrels):
-    return {query: [*list(own)[:4], "unknown"] for query, own in qrels.items()}
-
-
 class StandInModel:
     """
     A model that embeds a text as its numbers, such as "1 0 2".

@@ -5,13 +5,11 @@ import importlib
 import json
 
 import dense_cases
-import numpy as np
 import pytest
 from recorded_data import DATA
 
 import fastndcg as fn
 from fastndcg.compat import pytrec_eval
-from fastndcg.integrations import mteb
 
 RECORD = json.loads((DATA / "peers" / "dense_libraries.json").read_text(encoding="utf-8"))
 NAMES = {"NDCG": "ndcg_cut", "MAP": "map_cut", "Recall": "recall", "P": "P", "Hit Rate": "success"}
@@ -38,60 +36,13 @@ def test_dense_recorded_values_of_mteb(kind):
         assert evaluate_recorded(f"{names.get(group, group)}@{k}") == value
 
 
-def test_recorded_nauc_of_mteb():
-    qrels, run = dense_cases.draw_run()
-    names = {"NDCG": "ndcg", "MAP": "ap", "Recall": "recall", "P": "p", "MRR": "rr"}
-    recorded = RECORD["mteb_more"]["naucs"]
-    assert len(recorded) == 3 * 5 * len(dense_cases.CUTOFFS)
-    for name, value in recorded.items():
-        kind, k, confidence = name.removeprefix("nAUC_").replace("@", "_").split("_")
-        result = fn.evaluate(qrels, run, f"{names[kind]}@{k}", convention="trec_eval_9")
-        assert mteb.nauc(result, run)[str(result.metrics[0])][confidence] == pytest.approx(value, rel=1e-9), name
-
-
-def test_recorded_capped_recall_and_holes_of_mteb():
+def test_recorded_capped_recall_of_mteb():
     qrels, run = dense_cases.draw_run()
     convention = "trec_eval_9(recall_denominator=min(k, n_relevant))"
     for k in dense_cases.CUTOFFS:
         recalls = fn.evaluate(qrels, run, f"recall@{k}", convention=convention).to_dict()
-        expected = RECORD["mteb_more"]["r_cap"][f"R_cap_at_{k}"]
+        expected = RECORD["r_cap"][f"R_cap_at_{k}"]
         assert [recalls[query][f"R@{k}"] for query in run] == pytest.approx(expected, rel=1e-12)
-        assert list(mteb.hole(qrels, run, k).values()) == RECORD["mteb_more"]["hole"][f"Hole_at_{k}"]
-
-
-def test_recorded_p_mrr_of_mteb():
-    qrels, run = dense_cases.draw_run()
-    changed = dense_cases.draw_run(2)[1]
-    values = mteb.p_mrr(run, changed, dense_cases.draw_changed_documents(qrels))
-    assert sum(values.values()) / len(values) == pytest.approx(RECORD["mteb_more"]["p_mrr"], rel=1e-12)
-
-
-def test_definitions_of_mteb():
-    run = {"a": {"x": 0.9}, "b": {"y": 0.5}, "c": {"x": 0.7}, "d": {"y": 0.1}}
-    truth = {query: {"x": 1} for query in "abc"} | {"d": {"y": 0}}
-    result = fn.evaluate(truth, run, "recall@5", convention="trec_eval_9(undefined=nan,no_relevant=defined)")
-    assert np.isnan(result.values).sum() == 1
-    assert mteb.nauc(result, run)["R@5"] == {"max": 1.0, "std": 0.0, "diff1": 0.0}
-    worst = {query: {name: -score for name, score in own.items()} for query, own in run.items()}
-    assert mteb.nauc(result, worst)["R@5"]["max"] < -1
-    moved = {"a": {"x": 0.1, "y": 0.5, "z": 0.1}}
-    assert mteb.p_mrr({"a": {"x": 3, "y": 2, "z": 1}}, moved, {"a": ["x", "y"]}) == {"a": (1 - 1 / 3 + 1 / 2 - 1) / 2}
-
-
-def test_errors_of_mteb():
-    run = {"a": {"x": 0.9}}
-    result = fn.evaluate({"a": {"x": 1}}, run, "rr")
-    with pytest.raises(fn.InvalidInputError, match="`run` must have each query of `results`, but lacks 'a'"):
-        mteb.nauc(result, {"b": {"x": 1.0}})
-    with pytest.raises(fn.InvalidInputError, match="`changed` must have the query 'a'"):
-        mteb.p_mrr(run, {"b": {"x": 1.0}}, {"a": ["x"]})
-    with pytest.raises(fn.InvalidInputError, match="`documents` must have a document for the query 'a'"):
-        mteb.p_mrr(run, run, {"a": []})
-    with pytest.raises(fn.InvalidInputError, match="`k` must be"):
-        mteb.hole({"a": {"x": 1}}, run, 0)
-    undefined = fn.evaluate({"a": {"x": 0}}, run, "recall@1")
-    with pytest.raises(fn.InvalidInputError, match="`results` must have a value of R@1"):
-        mteb.nauc(undefined, run)
 
 
 def test_dense_recorded_values_of_sentence_transformers():
