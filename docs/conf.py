@@ -87,8 +87,8 @@ GUIDES = {  # of the pages of the API, by names: each links its guide
     "r_precision list_metrics MetricRow",
     "guides/own_metrics": "Parameter register",
     "guides/conventions": "Convention conventions list_conventions Bug PeerMetric ConventionRow",
-    "guides/compare_systems": "compare Comparison Row Pair CurvePoint Design Settings AlignedValues ComparedInputs "
-    "Table Interval",
+    "guides/compare_systems": "compare Comparison Row Pair CurvePoint Equivalence DetectableDifference Design Settings "
+    "AlignedValues ComparedInputs Table Interval",
     "guides/segments_and_weights": "Segment SegmentRow",
     "guides/in_ci": "gate Gate GateRow Regression plan Plan audit Audit load_result assert_not_worse Provenance",
     "guides/leaderboards": "leaderboard Leaderboard BoardRow BoardPair",

@@ -59,8 +59,8 @@ CALLS = {
     "test": lambda value: fn.compare({"a": RESULT, "b": RESULT}, test=value),
     "level": lambda value: fn.compare({"a": RESULT, "b": RESULT}, level=value),
     "replicates": lambda value: fn.compare({"a": RESULT, "b": RESULT}, replicates=value),
-    "segments": lambda value: fn.compare({"a": RESULT, "b": RESULT}, segments=value),
-    "a margin": lambda value: fn.compare({"a": RESULT, "b": RESULT}, margin=value),
+    "segments": lambda value: fn.compare({"a": RESULT, "b": RESULT}).by(value),
+    "a margin": lambda value: fn.compare({"a": RESULT, "b": RESULT}).equivalence(value),
     "a gate's margin": lambda value: fn.gate(None, RESULT, RESULT, margin=value),
     "a floor": lambda value: fn.gate(None, RESULT, RESULT, floors={"rr": value}),
     "power": lambda value: fn.plan(0.1, from_=0.2, power=value), "n": lambda value: fn.plan(n=value, from_=0.2),
@@ -180,7 +180,7 @@ MISTAKES = {
         lambda what=what: COMPARED["a"].confidence_interval("ndcg@1", **{what: {"0": 1}}),
         f"^`{what}` must have the ids of the queries, such as 0, but has none of them. Its first id is '0'")
         for what in ("weights", "clusters", "strata")},
-    "segments by numbers": (lambda: fn.compare(COMPARED, segments={7: 1}), "^`segments` must have the ids of"),
+    "segments by numbers": (lambda: fn.compare(COMPARED).by({7: 1}), "^`segments` must have the ids of"),
     "another convention": (lambda: fn.conventions["default"].difference("lightgmb"), "Did you mean 'lightgbm'"),
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,16 @@ from fastndcg.cli import files, options, output
 from fastndcg.cli.trec_eval import Report
 from fastndcg.errors import InvalidInputError
 from fastndcg.exports import dump_json
-from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import parse_convention
 from fastndcg.runtime.escapes import csv_row
 
 if TYPE_CHECKING:
     from fastndcg.statistics.comparison import Comparison
+    from fastndcg.statistics.table import Table
 
 CURVE_METRICS = "ndcg"  # drawn at each cutoff where no metric has a cutoff
-STATISTICS = "margin test correction family alternative interval level replicates seed"
+STATISTICS = "test correction family alternative interval level replicates seed"
 
 
 def run_compare(arguments: argparse.Namespace) -> None:
@@ -31,43 +32,53 @@ def run_compare(arguments: argparse.Namespace) -> None:
     reports += [(arguments.output, "-o")] * (arguments.format == "html")
     if arguments.queries and not reports:
         raise InvalidInputError("--queries is for the report. Add --html FILE, or leave it out.")
-    comparison = _compare(arguments, _choose_curves(arguments) if reports else None)
+    comparison, segments, texts = _compare(arguments)
+    tables: dict[str, Table[Any]] = {}
+    if segments is not None:
+        tables["segments"] = comparison.by(segments)
+    if arguments.margin is not None:
+        tables["equivalence"] = comparison.equivalence(arguments.margin)
     if reports:
         from fastndcg.reports.page import page
 
-        written = page(comparison, arguments.title, comparison.query_texts, documents=arguments.documents)
+        written = page(
+            comparison, arguments.title, segments=segments, queries=texts, curves=_choose_curves(arguments),
+            margin=arguments.margin, documents=arguments.documents,
+        )  # fmt: skip
         for target, option in reports:
             output.write([written], target, option)
-    if arguments.format == "html":
-        return
-    if arguments.format != "table":
-        output.write_result(arguments, comparison)
-        return
-    from fastndcg.reports.text import terminal
+    if arguments.format != "html":
+        output.write(_list_pieces(comparison, tables, arguments), arguments.output)
 
-    output.write(terminal(comparison, **_terminal_options(arguments.output)), arguments.output)
+
+def _list_pieces(comparison: Comparison, tables: dict[str, Table[Any]], arguments: argparse.Namespace) -> Iterable[str]:
+    """Return the texts of a comparison, and of tables by segment and of equivalence, in the format of the output."""
+    from fastndcg.reports import text
+
+    if arguments.format == "table":
+        return text.terminal(comparison, tables.values(), **_terminal_options(arguments.output))
+    if arguments.format == "json":
+        return [text.as_json(comparison, tables)]
+    if arguments.format == "csv":
+        return [text.as_csv(comparison, equivalence=tables.get("equivalence"))]
+    return ["\n".join(getattr(one, f"to_{arguments.format}")() for one in (comparison, *tables.values()))]
 
 
 def run_plot(arguments: argparse.Namespace) -> None:
     """Compare the runs, draw the comparison and save the picture, or write its numbers."""
     if arguments.format == "json":
-        output.write([dump_json(_list_numbers(_compare_drawn(arguments), arguments))], arguments.output)
+        output.write([dump_json(_list_numbers(_compare(arguments)[0], arguments))], arguments.output)
         return
     if arguments.output is None:
         raise InvalidInputError("-o is missing: a picture is a file. Add -o plot.png, or --json for its numbers.")
     figure, ending = output.check_picture(arguments.output, "-o", arguments.format)
-    comparison = _compare_drawn(arguments)
+    comparison, *_ = _compare(arguments)
     is_curve = arguments.kind == "curve"
     height = 1.1 + 0.3 * len(comparison.systems) if arguments.kind == "forest" else 4.2
     figure.set_size_inches(9.4 if is_curve else 7.0, height)
-    metric = None if is_curve else comparison.metrics[0]
-    comparison.plot(arguments.kind, metric=metric, system=arguments.system, axes=figure.subplots())
+    shown: Any = {"curves": _choose_curves(arguments)[:1]} if is_curve else {"metric": comparison.metrics[0]}
+    comparison.plot(arguments.kind, **shown, system=arguments.system, axes=figure.subplots())
     output.write_picture(figure, ending, arguments.output, "-o")
-
-
-def _compare_drawn(arguments: argparse.Namespace) -> Comparison:
-    """Return the comparison of a picture, with the curve that it shows."""
-    return _compare(arguments, _choose_curves(arguments)[:1] if arguments.kind == "curve" else None)
 
 
 def _list_numbers(comparison: Comparison, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -75,7 +86,7 @@ def _list_numbers(comparison: Comparison, arguments: argparse.Namespace) -> dict
     metric = comparison.metrics[0]
     numbers: Any = [row._asdict() for row in comparison.rows if row.metric == str(metric)]
     if arguments.kind == "curve":
-        numbers = [point._asdict() for point in comparison.curves]
+        numbers = [point._asdict() for point in comparison.curves(_choose_curves(arguments)[:1])]
     elif arguments.kind == "histogram":
         system = arguments.system or next(name for name in comparison.systems if name != comparison.baseline)
         values = comparison.differences(system, metric).tolist()
@@ -90,17 +101,8 @@ def _choose_curves(arguments: argparse.Namespace) -> list[Metric]:
     return list(dict.fromkeys(families)) or list(parse_metrics(CURVE_METRICS))
 
 
-def _compare(arguments: argparse.Namespace, curves: Metrics | None) -> Comparison:
-    """
-    Return the comparison that the command's arguments describe.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace
-        The arguments of the command.
-    curves : str, list of Metric or None
-        The metrics to compute at many cutoffs as well. None computes none.
-    """
+def _compare(arguments: argparse.Namespace) -> tuple[Comparison, Any, Any]:
+    """Return the comparison that the command's arguments describe, and the segments and the texts of its queries."""
     if len(arguments.runs) < 2:
         raise InvalidInputError(
             f"{arguments.command} needs two RUNs or more, got 1. Name another, or take `fastndcg evaluate` for one run."
@@ -113,13 +115,14 @@ def _compare(arguments: argparse.Namespace, curves: Metrics | None) -> Compariso
     Settings(**statistics)
     qrels = files.read_judgments(arguments.qrels, arguments)
     given = {"segment": getattr(arguments, "segments", None), "text": getattr(arguments, "queries", None)}
-    segments, queries = (path and files.read_pairs(path, what, qrels.queries) for what, path in given.items())
+    segments, texts = (path and files.read_pairs(path, what, qrels.queries) for what, path in given.items())
     runs = list(files.read_runs(arguments, qrels))
-    return compare(
+    comparison = compare(
         qrels, runs, metrics, baseline=find_baseline(arguments.baseline, [name for name, _ in runs], arguments.runs),
-        segments=segments, curves=curves, queries=queries, **options.pick(arguments, "convention threads"),
-        **files.list_duplicates(arguments), **files.read_selection(arguments, arguments.runs, qrels), **statistics,
+        **options.pick(arguments, "convention threads"), **files.list_duplicates(arguments),
+        **files.read_selection(arguments, arguments.runs, qrels), **statistics,
     )  # fmt: skip
+    return comparison, segments, texts
 
 
 def find_baseline(baseline: str | None, names: Sequence[str], paths: Sequence[str]) -> str | None:

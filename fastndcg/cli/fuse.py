@@ -112,7 +112,7 @@ def run_tune_fusion(arguments: argparse.Namespace) -> None:
         from fastndcg.reports.page import page
 
         title = f"Fusion tuned for {tuned.metric}"
-        output.write([page(tuned.comparison, title, {}, tuned)], arguments.html, "--html")
+        output.write([page(tuned.comparison, title, tuned=tuned)], arguments.html, "--html")
     if arguments.fused:
         tuned.apply(runs).write(arguments.fused)
         output.say_written(arguments.fused)

@@ -7,17 +7,20 @@ import hashlib
 import json
 import math
 import platform
+from collections.abc import Sequence
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from fastndcg import __version__
-from fastndcg.metrics.metric import Metric
+from fastndcg.metrics.metric import Metric, Metrics
 from fastndcg.metrics.resolve import list_shares
+from fastndcg.rankings.validation import Array
 from fastndcg.reports import plots, text
 from fastndcg.reports.documents import N_ROWS, NO_DOCUMENTS, collect_documents, pack_documents
 from fastndcg.reports.queries import N_LISTED, MetricValues, list_queries, pack_queries
 from fastndcg.reports.svg import N_READABLE, list_entries, write_figure
+from fastndcg.results.per_query import read_query_texts
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
 from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.all_pairs import Pair, make_pair_settings
@@ -29,8 +32,9 @@ from fastndcg.statistics.comparison import (
     Comparison,
     describe_test,
 )
+from fastndcg.statistics.curves import CurvePoint
 from fastndcg.statistics.leaderboard import rank_comparison
-from fastndcg.statistics.result_rows import STARS, Row, describe_gain
+from fastndcg.statistics.result_rows import POWER, STARS, Row, describe_gain
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.table import format_interval, format_number, format_p_value
 
@@ -41,10 +45,13 @@ MAX_SYSTEMS = 30  # of a matrix of pairs: a wider one cannot be read
 def page(
     comparison: Comparison,
     title: str = "",
-    queries: dict[Any, str] | None = None,
-    tuned: Any = None,
     *,
+    segments: Any = None,
+    queries: Any = None,
+    curves: Metrics | None = None,
+    margin: float | None = None,
     documents: bool = False,
+    tuned: Any = None,
 ) -> str:
     """
     Return the page as HTML.
@@ -55,23 +62,30 @@ def page(
         The comparison to show.
     title : str
         The title. By default it has the number of systems and the name of the baseline.
-    queries : {query id: text}, optional
-        The texts of queries.
+    segments, queries, curves, margin, documents
+        See `Comparison.to_html`.
     tuned : TunedFusion, optional
         The tuned fusion that is the baseline, for a section on its tuning.
-    documents : bool
-        Whether to list the documents behind the queries won and lost most.
     """
     content = _collect_content(comparison, title)
-    content["tuning"] = None if tuned is None else _collect_tuning(tuned)
-    content |= _collect_queries(comparison, queries or {}, documents)
+    equivalence = None if margin is None else comparison.equivalence(margin)
+    content |= {
+        "curves": _draw_curves(comparison, comparison.curves(curves)),
+        "equivalence": {(row.system, row.metric): row.p for row in equivalence or ()},
+        "equivalence_note": equivalence.notes[0] if equivalence else "",
+        "segments": None if segments is None else comparison.by(segments),
+        "table_csv": base64.b64encode(text.as_csv(comparison, MOST_NOTED, equivalence).encode()).decode(),
+        "tuning": None if tuned is None else _collect_tuning(tuned),
+    }
+    own = None if segments is None else comparison._read_segments(segments)[0]
+    content |= _collect_queries(comparison, read_query_texts(queries, comparison.query_ids), own, documents)
     style, script = read_asset("style.css"), read_asset("script.js")
     content |= {"style": style, "script": script, "policy": make_policy(style, script)}
     return render_page(content, ("data", "style", "script", "policy", "table_csv"))
 
 
 def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
-    """Return the variables of the template, without those of queries."""
+    """Return the variables of the template that every page has, without those of queries."""
     settings = comparison.settings
     named = [name for name in comparison.systems if name != comparison.baseline]
     is_pair = len(comparison.systems) == 2  # whose tables of ranks and pairs would repeat the summary
@@ -85,14 +99,13 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
         "blocks": [_summarize_metric(comparison, place) for place in range(len(comparison.metrics))],
         "corrected": settings.is_corrected,
         "level": f"{100 * settings.level:g} %",
+        "power": f"{100 * POWER:g} %",
         "boards": [_make_board(comparison, metric) for metric in ranked],
         "forests": [_draw_forest(comparison, metric) for metric in comparison.metrics],
-        "curves": _draw_curves(comparison),
         "curve_numbers": plots.TOOLTIP_CUTOFFS,
         "histograms": [_draw_histograms(comparison, metric) for metric in comparison.metrics],
         "matrices": [] if is_pair else _make_matrices(comparison),
         "matrix_note": describe_test(make_pair_settings(settings), "pairs"),
-        "segments": None if comparison.segments is None else comparison.by(),
         "judged": _collect_shares(comparison),
         "facts": _collect_facts(comparison),
         "interval": comparison._describe_intervals().partition(": ")[2],
@@ -101,7 +114,6 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
         "correction": CORRECTION_NAMES.get(settings.correction, "none"),
         "family": FAMILY_NAMES[settings.family],
         "bounds": comparison.smallest_p_values(),
-        "table_csv": base64.b64encode(text.as_csv(comparison, MOST_NOTED).encode()).decode(),
     }
 
 
@@ -134,7 +146,9 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
     }
 
 
-def _collect_queries(comparison: Comparison, texts: dict[Any, str], has_documents: bool) -> dict[str, Any]:
+def _collect_queries(
+    comparison: Comparison, texts: dict[Any, str], segments: Array | None, has_documents: bool
+) -> dict[str, Any]:
     """Return the variables of the template for the queries won and lost most, and the data of the script."""
     metrics = [MetricValues(comparison, place) for place in range(len(comparison.metrics))]
     listed = next((place for place, metric in enumerate(comparison.metrics) if metric.sign), 0)
@@ -145,7 +159,7 @@ def _collect_queries(comparison: Comparison, texts: dict[Any, str], has_document
             place = comparison.systems.index(row.system)
             won, lost = list_queries(comparison, metrics[listed], place, texts)
             lists.append({"system": row.system, "place": place, "row": row, "sides": (("won", won), ("lost", lost))})
-    data = pack_queries(comparison, metrics, texts)
+    data = pack_queries(comparison, metrics, texts, segments)
     data["documents"] = pack_documents(tables, data["places"])
     n_query_rows = len(data.pop("places"))
     return {
@@ -208,13 +222,14 @@ def _draw_forest(comparison: Comparison, metric: Metric) -> str:
     return write_figure(plots.make_forest(comparison, metric), label)
 
 
-def _draw_curves(comparison: Comparison) -> list[dict[str, Any]]:
+def _draw_curves(comparison: Comparison, points: Sequence[CurvePoint]) -> list[dict[str, Any]]:
     """Return each curve as SVG, with the legend, the panels, and the means of each system at some cutoffs."""
     curves = []
     baseline = comparison.systems.index(comparison.baseline)
-    for place, curve in enumerate(dict.fromkeys(point.curve for point in comparison.curves)):
-        figure = plots.make_curve(comparison, curve)
-        means = {(point.system, point.k): point.mean for point in comparison.curves if point.curve == curve}
+    for place, curve in enumerate(dict.fromkeys(point.curve for point in points)):
+        own = [point for point in points if point.curve == curve]
+        figure = plots.make_curve(comparison, own)
+        means = {(point.system, point.k): point.mean for point in own}
         rows = [
             (show_name(system), [means.get((system, k), math.nan) for k in plots.TOOLTIP_CUTOFFS])
             for system in comparison.systems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +16,7 @@ from fastndcg.reports.figure import COLOURS, DASHES, FAINT, Figure, Mark, draw, 
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics.comparison import Comparison
+from fastndcg.statistics.curves import NO_CURVES, CurvePoint
 from fastndcg.statistics.leaderboard import Leaderboard
 from fastndcg.statistics.result_rows import Row
 from fastndcg.statistics.table import format_number
@@ -30,17 +31,19 @@ KINDS = ("forest", "curve", "histogram")
 MOST_STEPS = 4000  # longer curves are drawn at the points of the band
 
 
-def plot(comparison: Comparison, kind: str, metric: Any, system: str | None, axes: Any) -> Any:
+def plot(comparison: Comparison, kind: str, metric: Any, curves: Any, system: str | None, axes: Any) -> Any:
     """Draw one kind of plot: see `Comparison.plot`."""
     if kind not in KINDS:
         raise InvalidInputError(f"`kind` must be one of {', '.join(map(repr, KINDS))}, got {shorten(kind)}")
     if system is not None and kind != "histogram":
         raise InvalidInputError(Words("`system`", "--system"), f" is for a histogram. A {kind} has all: leave it out.")
+    if curves is not None and kind != "curve":
+        raise InvalidInputError(f"`curves` are of a curve, and a {kind} has none. Leave them out.")
     place = 0 if metric is None or kind == "curve" else comparison._find_metric(metric)
     if kind == "forest":
         return draw(make_forest(comparison, comparison.metrics[place]), axes)
     if kind == "curve":
-        return draw(make_curve(comparison, _find_curve(comparison, metric)), axes)
+        return draw(make_curve(comparison, _find_curve(comparison.curves(curves), metric)), axes)
     if system is None:
         system = next(name for name in comparison.systems if name != comparison.baseline)
     return draw(make_histogram(comparison, system, comparison.metrics[place]), axes)
@@ -111,13 +114,11 @@ def _make_rows(marks: list[Mark], names: list[str], label: str, height: float) -
     return Figure(marks, (7.0, height), label, names=names, y_range=(-0.5, len(names) - 0.5), grid="x")
 
 
-def _find_curve(comparison: Comparison, metric: Any) -> str:
-    """Return the name of a curve, by default of the first."""
-    curves = list(dict.fromkeys(point.curve for point in comparison.curves))
+def _find_curve(points: Sequence[CurvePoint], metric: Any) -> list[CurvePoint]:
+    """Return the points of a curve, by default of the first."""
+    curves = list(dict.fromkeys(point.curve for point in points))
     if not curves:
-        raise InvalidInputError(
-            "this comparison has no curves. Pass curves='ndcg' to compare, or a metric at 3 cutoffs or more."
-        )
+        raise InvalidInputError(NO_CURVES)
     curve = curves[0] if metric is None else str(Metric.parse(str(metric)))
     family = curve.rpartition("@")[0]
     if family in curves:
@@ -126,10 +127,10 @@ def _find_curve(comparison: Comparison, metric: Any) -> str:
         )
     if curve not in curves:
         raise InvalidInputError(f"this comparison has no curve of {curve}. It has {show_name(', '.join(curves))}.")
-    return curve
+    return [point for point in points if point.curve == curve]
 
 
-def make_curve(comparison: Comparison, curve: str) -> Figure:
+def make_curve(comparison: Comparison, points: Sequence[CurvePoint]) -> Figure:
     """
     Return a metric against its cutoff, with bands for the intervals. The baseline is grey.
 
@@ -137,7 +138,7 @@ def make_curve(comparison: Comparison, curve: str) -> Figure:
     """
     bands: list[Mark] = []
     lines: list[Mark] = []
-    points = [point for point in comparison.curves if point.curve == curve]
+    curve = points[0].curve
     deepest = max(point.k for point in points)
     sign = Metric.parse(curve).sign
     best = max((point for point in points if point.k == deepest), key=lambda point: sign * point.mean).system

@@ -66,24 +66,23 @@ class MetricValues:
         return extreme
 
 
-def pack_queries(comparison: Comparison, metrics: list[MetricValues], texts: dict[Any, str]) -> dict[str, Any]:
+def pack_queries(
+    comparison: Comparison, metrics: list[MetricValues], texts: dict[Any, str], segments: Array | None
+) -> dict[str, Any]:
     """
-    Return the queries and their values for the script of the page.
+    Return the queries and their values for the script of the page. `segments` has one of each query.
 
     If there are too many queries for a page, it has those that are listed, and those with the largest differences.
     """
     queries = _select_queries(comparison, metrics)
     ids = comparison.query_ids[queries].tolist()
-    segments = None
-    if comparison.segments is not None:
-        segments = [show_name(segment) for segment in comparison.segments[queries].tolist()]
     return {
         "systems": [show_name(name) for name in comparison.systems],
         "baseline": comparison.systems.index(comparison.baseline),
         "queries": [show_name(query) for query in ids],
         "texts": [show_name(texts.get(query, "")) for query in ids] if texts else None,
         "places": queries.tolist(),
-        "segments": segments,
+        "segments": None if segments is None else list(map(show_name, segments[queries].tolist())),
         "listed": N_LISTED,
         "metrics": [
             {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +14,9 @@ from fastndcg.errors import printable
 from fastndcg.exports import align_columns, dump_json, fold_columns
 from fastndcg.runtime import escapes
 from fastndcg.statistics.comparison import Comparison
+from fastndcg.statistics.detection import Equivalence
 from fastndcg.statistics.result_rows import Row, make_columns
+from fastndcg.statistics.table import Table
 
 COLOURS = {"better": "\x1b[32m", "worse": "\x1b[35m", "dim": "\x1b[2m", "bold": "\x1b[1m"}
 RESET = "\x1b[0m"
@@ -23,8 +26,8 @@ UNICODE_BAR = "█░▒"  # won, tied, lost
 ASCII_BAR = "+.-"
 
 
-def as_json(comparison: Comparison) -> str:
-    """Return settings, rows, curves and segments as JSON. NaN is null."""
+def as_json(comparison: Comparison, tables: Mapping[str, Table[Any]] | None = None) -> str:
+    """Return settings, rows, curves and the rows of other tables as JSON. NaN is null."""
     convention = comparison.results[comparison.baseline].convention
     content = {
         "version": __version__,
@@ -35,11 +38,9 @@ def as_json(comparison: Comparison) -> str:
         **_settings_dict(comparison),
         "systems": [_json_system(comparison, name) for name in comparison.systems],
         "rows": [row._asdict() for row in comparison.rows],
-        "curves": [point._asdict() for point in comparison.curves],
     }
-    if comparison.segments is not None:
-        content["segments"] = [row._asdict() for row in comparison.by()]
-    return dump_json(content)
+    tables = {"curves": comparison.curves(), **(tables or {})}
+    return dump_json(content | {name: [row._asdict() for row in table] for name, table in tables.items()})
 
 
 def _settings_dict(comparison: Comparison) -> dict[str, Any]:
@@ -59,14 +60,20 @@ def _json_system(comparison: Comparison, name: str) -> dict[str, Any]:
     }
 
 
-def as_csv(comparison: Comparison, most: int | None = None) -> str:
+def as_csv(comparison: Comparison, most: int | None = None, equivalence: Sequence[Equivalence] | None = None) -> str:
     """
-    Return CSV with one row per system and metric: all fields with all digits, and the settings.
+    Return CSV with one row per system and metric: all fields with all digits, the settings, and tests of equivalence.
 
     Texts of more than `most` characters are cut, as their sign … shows. By default all texts are whole.
     """
     settings = {"baseline": comparison.baseline, **_settings_dict(comparison)}
     rows = [[*Row._fields, *settings], *([*row, *settings.values()] for row in comparison.rows)]
+    if equivalence is not None:
+        tests = {(test.system, test.metric): test for test in equivalence}
+        rows[0] += ["margin", "p_equivalent"]
+        for cells, row in zip(rows[1:], comparison.rows, strict=True):
+            test = tests.get((row.system, row.metric))
+            cells += [equivalence[0].margin, math.nan if test is None else test.p]
     if most is not None:
         rows = [[escapes.show_name(cell, most) if _is_longer(cell, most) else cell for cell in row] for row in rows]
     return "".join(map(escapes.csv_row, rows))
@@ -77,10 +84,15 @@ def _is_longer(cell: object, most: int) -> bool:
 
 
 def terminal(
-    comparison: Comparison, *, colour: bool = False, unicode: bool = True, width: int = MOST_COLUMNS
+    comparison: Comparison,
+    tables: Iterable[Table[Any]] = (),
+    *,
+    colour: bool = False,
+    unicode: bool = True,
+    width: int = MOST_COLUMNS,
 ) -> Iterator[str]:
     """
-    Yield the result in words, and the lines of a table for terminals, with one block per metric and one per segment.
+    Yield the result in words, and the lines of a table for terminals, with one block per metric and one per table.
 
     A block has means, differences with intervals, stars, and a bar of the queries won, tied and lost. A table that is
     too wide lacks the bar and the p-values that are not corrected, and else is folded.
@@ -89,6 +101,8 @@ def terminal(
     ----------
     comparison : Comparison
         The comparison to print.
+    tables : iterable of Table
+        Other tables of the comparison, such as those of `by` and `equivalence`.
     colour : bool
         Whether the terminal supports colours.
     unicode : bool
@@ -123,11 +137,12 @@ def terminal(
                 yield _paint(f"{line}\n", row.outcome if row.significant else "", colour)
     yield "\n"
     yield from _wrap(comparison.notes, width)
-    if comparison.segments is not None:
-        by = comparison.by()._print_table()
+    for other in tables:
+        printed = other._print_table()
         yield "\n"
-        yield from (f"{line}\n" for part in fold_columns(by.cells, by.left, width) for line in align_columns(*part))
-        yield from _wrap(by.notes, width)
+        for part in fold_columns(printed.cells, printed.left, width):
+            yield from (f"{line}\n" for line in align_columns(*part))
+        yield from _wrap(printed.notes, width)
 
 
 def _wrap(sentences: Sequence[str], width: int) -> Iterator[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +36,6 @@ from fastndcg.results.results import MeanTable, Results
 from fastndcg.runtime.progress import track, use_progress
 from fastndcg.statistics.alignment import AlignedValues, align, find_clusters, refuse_means
 from fastndcg.statistics.comparison import ComparedInputs, Comparison
-from fastndcg.statistics.curves import at_all_cutoffs, compute_points, find_curve_metrics
-from fastndcg.statistics.moments import find_bounds, refuse_wide_margin
 from fastndcg.statistics.sampling_design import Design, read_design
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import check_test_fits_design, check_test_fits_values
@@ -64,20 +62,14 @@ def compare(
     weights: Any = None,
     clusters: Any = None,
     strata: Any = None,
-    segments: Any = None,
-    curves: Metrics | None = None,
-    queries: Mapping[Any, str] | None = None,
     interval: IntervalMethod = "auto",
     test: TestName = "randomization",
     correction: Correction = "holm",
     family: Family = "table",
     alternative: Alternative = "two-sided",
     level: float = 0.95,
-    power: float = 0.8,
-    margin: float | None = None,
     replicates: int = 10_000,
     seed: int = 0,
-    mixed_conventions: bool = False,
     threads: int | None = None,
     progress: bool = True,
 ) -> Comparison:
@@ -113,13 +105,6 @@ def compare(
         By default, the pairs of a query are a cluster in `PairResults`.
     strata : (n_queries,) array or {query id: stratum}, optional
         Groups of queries with a fixed size in the sample. Each is resampled separately.
-    segments : (n_queries,) array or {query id: segment}, optional
-        Kinds of queries, for `Comparison.by` and reports.
-    curves : str, Metric, or iterable of them, optional
-        Metrics to evaluate also at cutoffs from 1 to 100, for reports and plots, such as "ndcg".
-        Ranking down to rank 100 takes several times as long as nDCG@10 alone.
-    queries : {query id: text}, optional
-        The texts of queries, for reports. Queries without a text are listed by their ids.
     interval : {'auto', 't', 'percentile', 'betting'}
         'auto' takes the method whose coverage holds for the values: Clopper–Pearson for 0/1 values, Tango's score for
         their differences, Korn–Graubard for other values in a known range, Student's t with pseudo-observations at the
@@ -146,19 +131,11 @@ def compare(
     level : float
         The confidence level of the intervals, from 0.51 to 0.999999. A difference is significant if its corrected
         p-value is below 1 − level, which is computed as a decimal number: p = 0.05 is not below 1 − 0.95.
-    power : float
-        The power for the smallest detectable difference, from 0.01 to 0.999999. That is of a paired t test in the
-        direction of `alternative`, at the level that the correction leaves for one test.
-    margin : float, optional
-        The largest difference that does not matter, below the metric's range, for a test of equivalence beside that of
-        a difference: two one-sided t tests (D. J. Schuirmann 1987). p below 1 − level: the systems are equivalent.
     replicates : int
         The number of replicates of bootstrap and randomisation, 1 to 1,000,000. No p-value of theirs is below
         1 / (replicates + 1): a note says if this makes three stars impossible.
     seed : int
         The seed of the random numbers, 0 or more. It determines the results on any machine, for any number of threads.
-    mixed_conventions : bool
-        Whether `Results` may have different conventions. By default this is an error.
     threads : int, optional
         See `evaluate`.
     progress : bool
@@ -168,14 +145,14 @@ def compare(
     Returns
     -------
     Comparison
-        It prints as a table, and has reports and plots.
+        It prints as a table, and has reports, plots, segments (`by`), curves, and tests of equivalence.
 
     Raises
     ------
     InvalidInputError
         If there are fewer than two systems, two with the same name, or none with the baseline's name.
         If a system lacks queries that others have and its convention does not skip them, or has no value at all.
-        If weights, clusters, strata, segments or texts do not fit the queries.
+        If weights, clusters or strata do not fit the queries.
     MissingPackageError
         If SciPy, which the smallest detectable difference needs, is not installed.
 
@@ -196,8 +173,6 @@ def compare(
         family=family,
         alternative=alternative,
         level=level,
-        power=power,
-        margin=margin,
         replicates=replicates,
         seed=seed,
         threads=threads,
@@ -207,9 +182,9 @@ def compare(
         truth = None
     named_systems = _read_systems(systems)
     baseline_name = find_baseline(baseline, named_systems)
-    selection = _select_metrics(metrics, curves, named_systems)
+    selected = _select_metrics(metrics, named_systems)
     if alternative != "two-sided":
-        check_direction(selection.compared, "a one-sided test")
+        check_direction(selected, "a one-sided test")
     options = {
         "offsets": offsets,
         "groups": groups,
@@ -225,37 +200,25 @@ def compare(
         "threads": threads,
     }
     with use_progress(progress):
-        results = _evaluate_systems(truth, named_systems, selection.every, options)
-        _check_conventions(results, mixed_conventions)
-        every = align(results, selection.every)
+        results = _evaluate_systems(truth, named_systems, options, progress, selected)
+        aligned = align(results, selected)
         first = next(iter(results.values()))
-        every_id = every.query_ids
+        every_id = aligned.query_ids
         clusters = find_clusters(first, every_id, clusters)
         design, weighted, notes = _make_design(every_id, {"weights": weights, "clusters": clusters, "strata": strata})
         if len(weighted) < len(every_id):
-            every = every._replace(query_ids=every_id[weighted], columns=[column[weighted] for column in every.columns])
+            values = [column[weighted] for column in aligned.columns]
+            aligned = aligned._replace(query_ids=every_id[weighted], columns=values)
         check_test_fits_design(test, design)
-        aligned = _take_metrics(every, selection.compared)
         _check_has_values(results, aligned)
         check_test_fits_values(test, aligned.metrics, aligned.columns)
-        in_curves = _take_metrics(every, selection.in_curves)
-        conventions = [result.convention for result in results.values()]
-        bounds = [find_bounds(metric, *conventions) for metric in in_curves.metrics]
-        for metric in aligned.metrics:
-            refuse_wide_margin(margin or 0.0, metric, conventions)
-        points = compute_points(list(named_systems), in_curves.columns, in_curves.metrics, bounds, design, level)
-        if len(selection.every) > len(selection.compared):
-            aligned, results = _drop_curve_values(aligned, results, named_systems)
-        inputs = None if isinstance(first, PairResults) else _refer_to_inputs(truth, named_systems, options)
+        inputs = None if isinstance(first, PairResults) else _refer_to_inputs(truth, named_systems, options, progress)
         return Comparison(
             results,
             aligned,
             baseline_name,
             design,
             settings,
-            segments=segments,
-            curves=points,
-            queries=queries,
             inputs=inputs,
             weighted=(every_id, weighted),
             notes=notes,
@@ -270,14 +233,6 @@ def _make_design(query_ids: Array, values: Mapping[str, Any]) -> tuple[Design, A
         given[name], own_notes = keep_known(own_values, name, query_ids)
         notes += own_notes
     return *read_design(query_ids, **given), notes
-
-
-class _Selection(NamedTuple):
-    """The metrics of a comparison: those in its table, those in curves, and all, the ones of the table first."""
-
-    compared: tuple[Metric, ...]
-    in_curves: tuple[Metric, ...]
-    every: tuple[Metric, ...]
 
 
 def _holds_only_results(truth: Any) -> bool:
@@ -336,53 +291,17 @@ def find_baseline(baseline: str | None, named_systems: Mapping[str, Any]) -> str
     return baseline
 
 
-def _select_metrics(metrics: Metrics | None, curves: Metrics | None, named_systems: Mapping[str, Any]) -> _Selection:
+def _select_metrics(metrics: Metrics | None, named_systems: Mapping[str, Any]) -> tuple[Metric, ...]:
     """Parse the metrics. By default they are those of the first system, if all systems are results."""
     if metrics is None and all(isinstance(predictions, Results) for predictions in named_systems.values()):
         first: Results = next(iter(named_systems.values()))
-        compared = first.metrics
-    else:
-        compared = parse_metrics(metrics, None)  # `Evaluator` refuses those that it does not compute
-    requested = at_all_cutoffs(parse_metrics(curves)) if curves else ()
-    in_curves = find_curve_metrics(tuple(dict.fromkeys((*compared, *requested))))
-    return _Selection(compared, in_curves, tuple(dict.fromkeys((*compared, *in_curves))))
+        return first.metrics
+    return parse_metrics(metrics, None)  # `Evaluator` refuses those that it does not compute
 
 
-def _take_metrics(aligned: AlignedValues, metrics: tuple[Metric, ...]) -> AlignedValues:
-    """Return the values of some of the metrics. The first metrics are views, others are copies."""
-    n_metrics = len(metrics)
-    if metrics == aligned.metrics[:n_metrics]:
-        columns = [column[:, :n_metrics] for column in aligned.columns]
-    else:
-        places = [aligned.metrics.index(metric) for metric in metrics]
-        columns = [column[:, places] for column in aligned.columns]
-    return aligned._replace(metrics=metrics, columns=columns)
-
-
-def _drop_curve_values(
-    aligned: AlignedValues, results: dict[str, Results], named_systems: Mapping[str, Any]
-) -> tuple[AlignedValues, dict[str, Results]]:
-    """Copy the values of the compared metrics, so that the values for curves are freed. Keep the user's results."""
-    n_metrics = len(aligned.metrics)
-    copied = aligned._replace(columns=[column.copy(order="K") for column in aligned.columns])
-    shortened = {
-        name: result if result is named_systems[name] else _keep_first_metrics(result, n_metrics)
-        for name, result in results.items()
-    }
-    return copied, shortened
-
-
-def _keep_first_metrics(results: Results, n_metrics: int) -> Results:
-    """Return a copy of results with the first metrics only."""
-    shortened = copy.copy(results)
-    shortened.metrics = results.metrics[:n_metrics]
-    shortened.values = results.values[:, :n_metrics].copy(order="K")
-    if results.value_weights is not None:
-        shortened.value_weights = results.value_weights[:, :n_metrics].copy(order="K")
-    return shortened
-
-
-def _refer_to_inputs(truth: Any, named_systems: Mapping[str, Any], options: Mapping[str, Any]) -> ComparedInputs:
+def _refer_to_inputs(
+    truth: Any, named_systems: Mapping[str, Any], options: dict[str, Any], progress: bool
+) -> ComparedInputs:
     """Return references to the truth and the predictions, with the options that reading them needs."""
     selection = make_selection(options["exclude"], options["candidates"], options["missing_truth"], options["threads"])
     reading = Options(
@@ -390,11 +309,12 @@ def _refer_to_inputs(truth: Any, named_systems: Mapping[str, Any], options: Mapp
         selection=selection, duplicates=make_duplicates(options["duplicates"], options["ranks"], options["parents"]),
         other=_find_predictions(named_systems), is_alone=False,
     )  # fmt: skip
-    return ComparedInputs(truth, named_systems, reading, parse_convention(options["convention"]))
+    again = partial(_evaluate_systems, truth, named_systems, options, progress)
+    return ComparedInputs(truth, named_systems, reading, parse_convention(options["convention"]), again)
 
 
 def _evaluate_systems(
-    truth: Any, named_systems: Mapping[str, Any], metrics: tuple[Metric, ...], options: dict[str, Any]
+    truth: Any, named_systems: Mapping[str, Any], options: dict[str, Any], progress: bool, metrics: tuple[Metric, ...]
 ) -> dict[str, Results]:
     """Return the results of all systems. The truth is prepared once, and results are kept as they are."""
     needs_truth = [not isinstance(predictions, Results | Rankings) for predictions in named_systems.values()]
@@ -420,7 +340,8 @@ def _evaluate_systems(
         if evaluator is not None and isinstance(predictions, Model):
             with reworded(before=f"system {shorten(name)}: "):
                 check_model(evaluator, predictions)
-    with track(named_systems.items(), "evaluating systems", len(named_systems)) as systems:
+    n_systems = len(named_systems)
+    with use_progress(progress), track(named_systems.items(), "evaluating systems", n_systems) as systems:
         return {name: _evaluate_system(name, predictions, evaluator, metrics, options) for name, predictions in systems}
 
 
@@ -440,17 +361,6 @@ def _evaluate_system(
             own_options = {key: options[key] for key in ("convention", "threads")}
             return Evaluator(predictions, metrics, **own_options).evaluate()
         return evaluator.evaluate(predictions)
-
-
-def _check_conventions(results: Mapping[str, Results], mixed_conventions: bool) -> None:
-    first = next(iter(results))
-    for name in results:
-        if results[name].convention != results[first].convention and not mixed_conventions:
-            raise InvalidInputError(
-                f"systems must have the same convention, but {shorten(first)} is under {results[first].convention} "
-                f"and {shorten(name)} under {results[name].convention}. Evaluate both under one convention, or pass "
-                "mixed_conventions=True."
-            )
 
 
 def _check_has_values(results: Mapping[str, Results], aligned: AlignedValues) -> None:

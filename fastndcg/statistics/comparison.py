@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,16 +14,29 @@ from fastndcg.choices import PlotKind
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
 from fastndcg.exports import Printable, PrintedTable, write_whole
 from fastndcg.inputs.messages import Options
-from fastndcg.metrics.metric import Metric
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.notes import notes_on_results
-from fastndcg.results.per_query import keep_known, read_query_texts
+from fastndcg.results.per_query import keep_known
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
-from fastndcg.statistics.alignment import AlignedValues
+from fastndcg.statistics.alignment import AlignedValues, align
 from fastndcg.statistics.all_pairs import Pair, make_pair_columns, make_pair_settings, run_pair_tests
-from fastndcg.statistics.curves import CurvePoint
+from fastndcg.statistics.curves import (
+    CURVE_COLUMNS,
+    NO_CURVES,
+    CurvePoint,
+    at_all_cutoffs,
+    compute_points,
+    find_curve_metrics,
+)
+from fastndcg.statistics.detection import (
+    DetectableDifference,
+    Equivalence,
+    find_smallest_differences,
+    run_equivalence_tests,
+)
 from fastndcg.statistics.moments import find_bounds
 from fastndcg.statistics.one_system import describe_intervals, list_segments, split_segments
 from fastndcg.statistics.result_rows import (
@@ -66,26 +79,28 @@ CORRECTION_NAMES = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini
 
 class ComparedInputs(NamedTuple):
     """
-    References to the inputs of `compare`, for reports that list the documents of queries.
+    References to the inputs of `compare`, for reports that list the documents of queries, and for curves.
 
     `truth` is None if all systems are finished results or rankings. `options` are the offsets, groups or query ids.
+    `evaluate` returns the results of all systems in other metrics.
     """
 
     truth: Any
     predictions: Mapping[str, Any]
     options: Options
     convention: Convention
+    evaluate: Callable[[tuple[Metric, ...]], Mapping[str, Results]]
 
 
 class Comparison(Printable):
     """
     The comparison of systems with a baseline, query by query. `compare` returns it.
 
-    The parameters `results`, `baseline`, `design`, `settings`, `curves` and
-    `inputs` are attributes, too. A pickle leaves `inputs` out.
+    The parameters `results`, `baseline`, `design`, `settings` and `inputs`
+    are attributes, too. A pickle leaves `inputs` out.
 
     A comparison is equal only to itself. Compare the `rows` of two comparisons. Frames have every field of `rows`, CSV
-    has the settings too, and JSON also has curves and segments.
+    has the settings too, and JSON also has curves.
 
     Parameters
     ----------
@@ -99,14 +114,8 @@ class Comparison(Printable):
         The weights, clusters and strata of the queries.
     settings : Settings
         Methods, level, replicates and seed.
-    segments : (n_queries,) array or {query id: segment}, optional
-        The segment of each query.
-    curves : tuple of CurvePoint, optional
-        The means of each curve at each cutoff.
-    queries : {query id: text}, optional
-        The texts of queries.
     inputs : ComparedInputs, optional
-        The truth and the predictions, from which a report lists the documents of queries.
+        The truth and the predictions, for the documents of queries in reports, and for curves.
     weighted : ((n,) array, (n_queries,) int array), optional
         All ids, and the indices of those with a weight above 0, which `aligned` has. By default there are no others.
     notes : sequence of str, optional
@@ -126,10 +135,6 @@ class Comparison(Printable):
         The number of queries that each system lacks.
     rows : tuple of Row
         The statistics of each metric and system.
-    segments : (n_queries,) array or None
-        The segment of each query, if `compare` got segments.
-    query_texts : dict of str
-        The texts of the queries, as far as `compare` got them.
 
     Examples
     --------
@@ -148,9 +153,6 @@ class Comparison(Printable):
         design: Design,
         settings: Settings,
         *,
-        segments: Any = None,
-        curves: tuple[CurvePoint, ...] = (),
-        queries: Any = None,
         inputs: ComparedInputs | None = None,
         weighted: tuple[Array, Array] | None = None,
         notes: Sequence[str] = (),
@@ -165,14 +167,7 @@ class Comparison(Printable):
         self.settings = settings
         self._weighted = (self.query_ids, np.arange(len(self.query_ids))) if weighted is None else weighted
         self.design = design
-        self.segments: Array | None = None
-        self._segment_names: list[Any] = []
         self._notes_on_extra = list(notes)
-        if segments is not None:
-            self.segments, self._segment_names, extra_notes = self._read_segments(segments)
-            self._notes_on_extra += extra_notes
-        self.curves = curves
-        self.query_texts = read_query_texts(queries, self.query_ids)
         self.inputs = inputs
         self._pairs: dict[str, list[list[Pair]]] = {}
         conventions = [result.convention for result in self.results.values()]
@@ -257,6 +252,7 @@ class Comparison(Printable):
         """
         return (
             *self._notes_on_extra,
+            *self._notes_on_conventions(),
             *self._notes_on_weights(),
             *self._notes_on_queries(),
             *explain_smallest_p_values(self.rows, self.settings),
@@ -279,14 +275,14 @@ class Comparison(Printable):
             return names[self.baseline]
         return ", ".join(f"{convention} ({show_name(name)})" for name, convention in names.items())
 
-    def by(self, segments: Any = None) -> Table[SegmentRow]:
+    def by(self, segments: Any) -> Table[SegmentRow]:
         """
         Compare the systems within each segment.
 
         Parameters
         ----------
-        segments : (n_queries,) array or {query id: segment}, optional
-            The segment of each query. By default the segments that `compare` got.
+        segments : (n_queries,) array or {query id: segment}
+            The segment of each query.
 
         Returns
         -------
@@ -296,7 +292,7 @@ class Comparison(Printable):
         Raises
         ------
         InvalidInputError
-            If there are no segments, or not one per query.
+            If there is not one segment per query.
 
         Examples
         --------
@@ -308,15 +304,11 @@ class Comparison(Printable):
         >>> [(row.segment, row.system, row.mean) for row in table]
         [('long', 'old', 0.75), ('long', 'new', 1.0), ('short', 'old', 0.75), ('short', 'new', 1.0)]
         """
-        own, names, extra_notes = self.segments, self._segment_names, list[str]()
-        if segments is not None:
-            own, names, extra_notes = self._read_segments(segments)
-        if own is None:
-            raise InvalidInputError("`segments` is missing. Pass one value per query, here or to `compare`.")
+        own, extra_notes = self._read_segments(segments)
         baseline = self.systems.index(self.baseline)
         rows: list[SegmentRow] = []
         methods: set[str] = set()
-        for name, queries in split_segments(own, names):
+        for name, queries in split_segments(own, list_segments(segments)):
             design = select_queries(self.design, queries, self.query_ids)
             columns = [column[queries] for column in self.columns]
             about = self.settings, self._bounds, self._signs
@@ -325,6 +317,107 @@ class Comparison(Printable):
             rows += make_segment_rows(name, self.systems, self._metric_names, summaries)
         notes = [describe_intervals(self.settings, methods), *extra_notes]
         return Table(rows, make_segment_columns(self.settings, self.baseline), notes)
+
+    def curves(self, metrics: Metrics | None = None) -> Table[CurvePoint]:
+        """
+        Return means at several cutoffs, with intervals.
+
+        Parameters
+        ----------
+        metrics : str, Metric, or iterable of them, optional
+            Metrics to evaluate at cutoffs from 1 to 100, such as "ndcg", beside the compared ones that have three
+            cutoffs or more. Systems are evaluated again. Ranking down to rank 100 takes several times as long as
+            nDCG@10 alone.
+
+        Returns
+        -------
+        Table of CurvePoint
+            One row per metric, cutoff and system.
+
+        Raises
+        ------
+        InvalidInputError
+            If a system is `Results` without these cutoffs, or the inputs have changed.
+
+        Examples
+        --------
+        >>> qrels = {q: {"d1": 1} for q in "abcd"}
+        >>> runs = {"old": dict.fromkeys("abcd", ["d2", "d1"]), "new": dict.fromkeys("abcd", ["d1"])}
+        >>> comparison = fn.compare(qrels, runs, "rr")
+        >>> [(point.system, point.k, point.mean) for point in comparison.curves("recall")][:4]
+        [('old', 1, 0.0), ('new', 1, 1.0), ('old', 2, 1.0), ('new', 2, 1.0)]
+        """
+        requested = () if metrics is None else at_all_cutoffs(parse_metrics(metrics))
+        selected = find_curve_metrics(tuple(dict.fromkeys((*self.metrics, *requested))))
+        if not selected:
+            return Table((), CURVE_COLUMNS, [NO_CURVES])
+        conventions = [result.convention for result in self.results.values()]
+        bounds = [find_bounds(metric, *conventions) for metric in selected]
+        about = bounds, self.design, self.settings.level
+        points = compute_points(self.systems, self._evaluate(selected), selected, *about)
+        return Table(points, CURVE_COLUMNS, [f"intervals at the level {self.settings.level:g}"])
+
+    def equivalence(self, margin: float) -> Table[Equivalence]:
+        """
+        Test whether each system is equivalent to the baseline: two one-sided t tests (D. J. Schuirmann 1987).
+
+        Parameters
+        ----------
+        margin : float
+            The largest difference that does not matter, above 0 and below the metric's range.
+
+        Returns
+        -------
+        Table of Equivalence
+            One row per metric and system but the baseline. ``equivalent`` is True if p, which is not corrected, is
+            below 1 − level.
+
+        Raises
+        ------
+        InvalidInputError
+            If the margin is out of range.
+        MissingPackageError
+            If SciPy is not installed.
+
+        Examples
+        --------
+        >>> results = {name: fn.evaluate([[1, 0]] * 9, [[2, 1]] * 9, "rr") for name in ("old", "new")}
+        >>> [(row.system, row.p, row.equivalent) for row in fn.compare(results).equivalence(0.01)]
+        [('new', 0.0, True)]
+        """
+        conventions = [result.convention for result in self.results.values()]
+        return run_equivalence_tests(self.rows, self.baseline, margin, self.settings, conventions)
+
+    def smallest_difference(self, power: float = 0.8) -> Table[DetectableDifference]:
+        """
+        Return the smallest true differences that these queries detect, as `rows` have them for a power of 0.8.
+
+        Parameters
+        ----------
+        power : float
+            The power of a paired t test in the direction of the alternative, at the level that the correction leaves
+            for one test: from 0.01 to 0.999999.
+
+        Returns
+        -------
+        Table of DetectableDifference
+            One row per metric and system but the baseline.
+
+        Raises
+        ------
+        InvalidInputError
+            If the power is out of range.
+        MissingPackageError
+            If SciPy is not installed.
+
+        Examples
+        --------
+        >>> labels = {"old": [[0, 1], [1, 0]] * 9, "new": [[1, 0], [1, 0]] * 9}
+        >>> results = {name: fn.evaluate(rows, [[2, 1]] * 18, "rr") for name, rows in labels.items()}
+        >>> [(row.system, round(row.smallest_difference, 4)) for row in fn.compare(results).smallest_difference(0.9)]
+        [('new', 0.2087)]
+        """
+        return find_smallest_differences(self.rows, self.baseline, power, self.settings)
 
     def all_pairs(self, metric: str | Metric | None = None, *, test: str | None = "tukey") -> Table[Pair]:
         """
@@ -477,7 +570,10 @@ class Comparison(Printable):
         path: str | os.PathLike[str],
         *,
         title: str = "",
+        segments: Any = None,
         queries: Mapping[Any, str] | None = None,
+        curves: Metrics | None = None,
+        margin: float | None = None,
         documents: bool = False,
     ) -> None:
         """
@@ -489,8 +585,14 @@ class Comparison(Printable):
             The file to write. It is replaced when the page is complete, so that an error leaves it unchanged.
         title : str, optional
             The title of the page. By default it names the number of systems and the baseline.
+        segments : (n_queries,) array or {query id: segment}, optional
+            Kinds of queries, for a section of `by`.
         queries : {query id: text}, optional
-            The texts of the queries. By default those that `compare` got.
+            The texts of queries. Those without a text are listed by their ids.
+        curves : str, Metric, or iterable of them, optional
+            Metrics to draw against the cutoff, such as "ndcg", see `curves`.
+        margin : float, optional
+            The margin of `equivalence`, for a column with its p-values.
         documents : bool
             Whether the page has the documents behind the queries won and lost most. They take most of its time and
             size: 17 systems in 4 metrics take 14 s instead of 2, and 1.2 MB instead of 0.6.
@@ -498,7 +600,7 @@ class Comparison(Printable):
         Raises
         ------
         InvalidInputError
-            If a text is no str, or no query has a text.
+            If a text is no str, no query has a text, or segments, curves or margin are refused by their methods.
         MissingPackageError
             If Jinja is not installed.
         OSError
@@ -506,14 +608,15 @@ class Comparison(Printable):
         """
         from fastndcg.reports.page import page
 
-        texts = self.query_texts if queries is None else read_query_texts(queries, self.query_ids)
-        write_whole(path, [page(self, title, texts, documents=documents).encode()])
+        extra = {"segments": segments, "queries": queries, "curves": curves, "margin": margin}
+        write_whole(path, [page(self, title, **extra, documents=documents).encode()])
 
     def plot(
         self,
         kind: PlotKind = "forest",
         *,
         metric: str | Metric | None = None,
+        curves: Metrics | None = None,
         system: str | None = None,
         axes: Any = None,
     ) -> Any:
@@ -524,10 +627,12 @@ class Comparison(Printable):
         ----------
         kind : {'forest', 'curve', 'histogram'}
             'forest': the difference of each system from the baseline, with its interval.
-            'curve': a metric against its cutoff, for metrics in the `curves` of `compare`.
+            'curve': a metric against its cutoff.
             'histogram': the differences of one system from the baseline, query by query.
         metric : str or Metric, optional
             The metric to draw. By default the first.
+        curves : str, Metric, or iterable of them, optional
+            Metrics to evaluate at cutoffs from 1 to 100, for a curve, see `curves`.
         system : str, optional
             The system of a histogram. By default the first that is not the baseline.
         axes : matplotlib Axes, optional
@@ -547,7 +652,7 @@ class Comparison(Printable):
         """
         from fastndcg.reports import plots
 
-        return plots.plot(self, kind, metric, system, axes)
+        return plots.plot(self, kind, metric, curves, system, axes)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"inputs": None}
@@ -556,11 +661,35 @@ class Comparison(Printable):
     def _metric_names(self) -> list[str]:
         return [str(metric) for metric in self.metrics]
 
-    def _read_segments(self, segments: Any) -> tuple[Array, list[Any], list[str]]:
-        """Return the segment of each compared query, their names and notes. Arrays also have queries of weight 0."""
+    def _read_segments(self, segments: Any) -> tuple[Array, list[str]]:
+        """Return the segment of each compared query, and notes. Arrays also have queries of weight 0."""
         query_ids, weighted = self._weighted
         known, notes = keep_known(segments, "segments", query_ids)
-        return read_for_queries(known, "segments", query_ids, weighted), list_segments(segments), notes
+        return read_for_queries(known, "segments", query_ids, weighted), notes
+
+    def _evaluate(self, metrics: tuple[Metric, ...]) -> list[Array]:
+        """Return the values of each system in metrics of curves, by evaluating again if a system lacks one."""
+        results: Mapping[str, Results] = self.results
+        if self.inputs is not None and any(not set(metrics) <= set(result.metrics) for result in results.values()):
+            results = self.inputs.evaluate(metrics)
+        for name, result in results.items():
+            lacking = [metric for metric in metrics if metric not in result.metrics]
+            if lacking:
+                raise InvalidInputError(
+                    f"a curve needs values at each cutoff, but the results of {shorten(name)} have no {lacking[0]}, "
+                    "and there are no predictions to evaluate. Pass these to compare in place of results."
+                )
+        query_ids, weighted = self._weighted
+        aligned = align(results, metrics)
+        if not np.array_equal(aligned.query_ids, query_ids):
+            raise InvalidInputError("the inputs have changed since they were compared. Compare them again.")
+        return [column[weighted] for column in aligned.columns]
+
+    def _notes_on_conventions(self) -> list[str]:
+        """Return a note that names the conventions, if there are several."""
+        distinct = {result.convention for result in self.results.values()}
+        note = f"differences are between conventions, too: {self.convention}. Evaluate all systems under one"
+        return [note] * (len(distinct) > 1)
 
     def _notes_on_weights(self) -> list[str]:
         """Return a note on queries of weight 0, and on the effective number of queries."""
@@ -604,6 +733,4 @@ def describe_test(settings: Settings, unit: str) -> str:
         test += f", {settings.replicates} replicates, seed {settings.seed}"
     if settings.is_corrected:
         test += f"; {CORRECTION_NAMES[settings.correction]} over all {unit} of {FAMILY_NAMES[settings.family]}"
-    if settings.margin is not None and unit == "tests":
-        test += f"; equivalent: two one-sided t tests within ±{settings.margin:g}, not corrected"
     return test

@@ -11,9 +11,11 @@ from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.intervals import summarize_moments
 from fastndcg.statistics.moments import Bounds, compute_moments, find_tie_threshold
 from fastndcg.statistics.sampling_design import Design
+from fastndcg.statistics.table import Column, format_interval, format_number
 
 CUTOFFS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 28, 33, 40, 48, 57, 68, 82, 100)
 MIN_POINTS = 3
+NO_CURVES = "this comparison has no curves. Pass curves='ndcg', or compare a metric at 3 cutoffs or more."
 
 
 class CurvePoint(NamedTuple):
@@ -25,6 +27,15 @@ class CurvePoint(NamedTuple):
     mean: float
     low: float
     high: float
+
+
+CURVE_COLUMNS = (
+    Column("curve", lambda point: point.curve, left=True),
+    Column("system", lambda point: point.system, left=True),
+    Column("k", lambda point: str(point.k)),
+    Column("mean", lambda point: format_number(point.mean)),
+    Column("interval", lambda point: format_interval(point.low, point.high)),
+)
 
 
 def at_all_cutoffs(metrics: Sequence[Metric]) -> tuple[Metric, ...]:

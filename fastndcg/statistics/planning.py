@@ -16,7 +16,7 @@ from fastndcg.statistics.alignment import check_aggregates_are_means, refuse_mea
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.gate import Gate
 from fastndcg.statistics.intervals import compute_clopper_pearson, compute_tango
-from fastndcg.statistics.settings import Settings
+from fastndcg.statistics.settings import Settings, check_power
 from fastndcg.statistics.significance import (
     MOST_QUERIES,
     count_degrees,
@@ -144,7 +144,8 @@ def plan(
     >>> round(fn.plan(n=50, from_=0.2).difference, 4)
     0.0808
     """
-    settings = Settings(alternative=alternative, level=level, power=power)
+    settings = Settings(alternative=alternative, level=level)
+    check_power(power)
     if (difference is None) == (n is None):
         raise InvalidInputError("`difference` or `n` must be given, and not both. Pass the one that is known.")
     std, source = _find_std(from_, metric, system)

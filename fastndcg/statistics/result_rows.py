@@ -20,7 +20,6 @@ from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import (
     Significance,
-    compute_equivalence,
     compute_smallest_difference,
     correct_in_families,
     find_corrected_level,
@@ -31,6 +30,7 @@ AT_LIMIT = (
     "the interval and the test are of different methods, and the difference is at the limit of what these queries show"
 )
 MOST_NAMED = 3  # rows in a note
+POWER = 0.8  # of the smallest difference in a row
 STARS = ((0.001, "***"), (0.01, "**"), (1.0, "*"))  # for corrected p-values below these
 
 
@@ -48,9 +48,8 @@ class Row(NamedTuple):
     values are 0 and 1. A query is won where its value is better: lower, if lower values are better.
     `n` queries have a value and a weight above 0, and count like `n_effective` of equal weight. `smallest_p` is the
     smallest p-value that the queries with a difference can give, NaN for tests without one. `smallest_difference` is at
-    the corrected level. `statistic` is Student's t of the difference, its mean in standard errors, with so many
-    `degrees_of_freedom`. `p_equivalent` is the p-value of two one-sided t tests that the difference is within the
-    margin, not corrected, NaN without a margin. `reason` explains a missing interval or test.
+    the corrected level, with a power of 80 %. `statistic` is Student's t of the difference, its mean in standard
+    errors, with so many `degrees_of_freedom`. `reason` explains a missing interval or test.
     """
 
     system: str
@@ -70,7 +69,6 @@ class Row(NamedTuple):
     statistic: float = math.nan
     p: float = math.nan
     p_corrected: float = math.nan
-    p_equivalent: float = math.nan
     exact: bool = False
     significant: bool = False
     wins: int = 0
@@ -210,20 +208,20 @@ def _make_row(
         return row
     p_corrected, level = corrected
     moments, difference, test = pair
+    spread = moments.standard_error, float(moments.degrees_of_freedom)
     return row._replace(
-        standard_error=moments.standard_error,
-        degrees_of_freedom=float(moments.degrees_of_freedom),
+        standard_error=spread[0],
+        degrees_of_freedom=spread[1],
         statistic=moments.mean / moments.standard_error if moments.standard_error > 0 else math.nan,
         p=test.p,
         p_corrected=p_corrected,
-        p_equivalent=compute_equivalence(moments, settings.margin),
         exact=test.exact,
         significant=settings.is_significant(p_corrected),
         wins=moments.wins,
         ties=moments.ties,
         losses=moments.losses,
         effect=moments.effect,
-        smallest_difference=compute_smallest_difference(moments, level, settings.power, settings.alternative),
+        smallest_difference=compute_smallest_difference(*spread, level, POWER, settings.alternative),
         smallest_p=test.smallest,
         reason=difference.reason or test.reason,
     )
@@ -333,7 +331,6 @@ def _count_others(names: Sequence[str]) -> str:
 def make_columns(settings: Settings, baseline: str) -> list[Column]:
     """Return the printed columns of a comparison."""
     corrected = Column(f"p, {settings.correction}", lambda row: format_p_value(row.p_corrected))
-    equivalent = Column("p, equivalent", lambda row: format_p_value(row.p_equivalent))
     return [
         Column("system", lambda row: row.system, left=True),
         *_make_mean_columns(settings, baseline),
@@ -342,7 +339,6 @@ def make_columns(settings: Settings, baseline: str) -> list[Column]:
             *_make_difference_columns(settings),
             Column("p", lambda row: format_p_value(row.p)),
             *([corrected] if settings.is_corrected else []),
-            *([equivalent] if settings.margin is not None else []),
             Column("", lambda row: row.mark, left=True),
             Column("won/tied/lost", lambda row: row.counts),
         ),

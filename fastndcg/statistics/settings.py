@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
-from fastndcg.rankings.validation import check_number, check_positive, check_whole_number
+from fastndcg.rankings.validation import check_number, check_whole_number
 from fastndcg.runtime.threads import check_threads
 
 INTERVALS = ("auto", "t", "percentile", "betting")
@@ -45,10 +45,8 @@ class Settings:
     family: str = "table"
     alternative: str = "two-sided"
     level: float = 0.95
-    power: float = 0.8
     replicates: int = 10_000
     seed: int = 0
-    margin: float | None = None
     threads: int | None = None
 
     def __post_init__(self) -> None:
@@ -61,9 +59,6 @@ class Settings:
         object.__setattr__(self, "replicates", replicates)
         object.__setattr__(self, "seed", check_whole_number(self.seed, "seed", 0, MAX_SEED))
         object.__setattr__(self, "level", check_number(self.level, "level", 0.51, 0.999999, "0.95"))
-        object.__setattr__(self, "power", check_number(self.power, "power", 0.01, 0.999999, "0.8"))
-        if self.margin is not None:
-            check_positive(self.margin, "margin", "0.01")
         check_threads(self.threads)
         if self.test == "tukey" and self.alternative != "two-sided":
             raise InvalidInputError(
@@ -89,6 +84,11 @@ class Settings:
     def is_corrected(self) -> bool:
         """True if p-values are corrected for their number. Those of 'tukey' hold for all pairs without it."""
         return self.test != "tukey" and self.correction != "none"
+
+
+def check_power(power: float) -> float:
+    """Return the power of a test, or raise an error for a number that is none."""
+    return check_number(power, "power", 0.01, 0.999999, "0.8")
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -163,19 +163,17 @@ def run_t_test(moments: Moments, settings: Settings) -> Significance:
     return Significance(float(special.stdtr(moments.degrees_of_freedom, t if settings.alternative == "less" else -t)))
 
 
-def compute_equivalence(moments: Moments, margin: float | None) -> float:
+def compute_equivalence(difference: float, standard_error: float, degrees_of_freedom: float, margin: float) -> float:
     """
-    Return the p-value of two one-sided t tests that the mean difference is within ±margin, NaN without a margin.
+    Return the p-value of two one-sided t tests that the mean difference is within ±margin, NaN without a spread.
 
     D. J. Schuirmann 1987, doi:10.1007/BF01068419.
     """
-    if margin is None or moments.reason:
-        return math.nan
-    distance = margin - abs(moments.mean)
-    if moments.is_constant:
+    distance = margin - abs(difference)
+    if standard_error == 0:
         return 0.0 if distance > 0 else 1.0
     special = optional_import("scipy.special", "a test of equivalence", "statistics")
-    return float(special.stdtr(moments.degrees_of_freedom, -distance / moments.standard_error))
+    return float(special.stdtr(degrees_of_freedom, -distance / standard_error))
 
 
 def run_scipy_test(test: str, quantity: Quantity, columns: Sequence[Array], settings: Settings) -> Significance:
@@ -359,18 +357,19 @@ def count_needed_replicates(limit: float, corrected: float, settings: Settings) 
     return math.floor(n_replicates / digit + 1) * digit
 
 
-def compute_smallest_difference(moments: Moments, alpha: float, power: float, alternative: str = "two-sided") -> float:
+def compute_smallest_difference(
+    standard_error: float, degrees_of_freedom: float, alpha: float, power: float, alternative: str = "two-sided"
+) -> float:
     """
     Return the size of the true difference that a paired t test at level alpha detects with this power.
 
-    The differences are assumed to have the observed standard error. NaN if all of them are equal.
+    The differences are assumed to have the observed standard error. NaN if all of them are equal, or there is one.
     With a one-sided alternative, it is the difference in that direction.
     J. Cohen 1988, by the noncentral t distribution.
     """
-    if moments.reason or moments.is_constant:
+    if not standard_error > 0:
         return math.nan
-    n_tails = 2 if alternative == "two-sided" else 1
-    return find_noncentrality(moments.degrees_of_freedom, alpha, power, n_tails) * moments.standard_error
+    return find_noncentrality(degrees_of_freedom, alpha, power, 2 if alternative == "two-sided" else 1) * standard_error
 
 
 @functools.cache

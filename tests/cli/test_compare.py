@@ -101,6 +101,18 @@ class TestCompare:
         (files / "s.txt").write_text("q1  a b \nq1 a b\n")
         assert input_files.read_pairs("s.txt", "segment", IdColumn.of(["q1"], "ids")) == {"q1": "a b"}
 
+    def test_margin(self, runs, run):
+        arguments = ["compare", *runs, "-m", "ndcg@10,map", "--margin", "0.2"]
+        tests = compared(runs).equivalence(0.2)
+        shown, as_json, as_csv, markdown = (
+            run(*arguments, *more)[1] for more in ([], ["--json"], ["--format", "csv"], ["--format", "markdown"])
+        )
+        assert "two one-sided t tests within ±0.2, not corrected" in shown
+        assert json.loads(as_json)["equivalence"] == [test._asdict() for test in tests]
+        rows = list(csv.DictReader(io.StringIO(as_csv)))
+        assert [row["p_equivalent"] for row in rows if row["system"] == "other"] == [str(test.p) for test in tests]
+        assert markdown == f"{compared(runs).to_markdown()}\n{tests.to_markdown()}"
+
     def test_report(self, runs, run, files):
         pytest.importorskip("jinja2")
         (files / "topics.tsv").write_text("".join(f"q{place}\tabout {place}\n" for place in range(12)))
@@ -194,14 +206,14 @@ class TestPlot:
     def test_numbers_in_place_of_the_picture(self, runs, run, files, monkeypatch):
         """`--json` and a suffix .json write what a picture shows, also without matplotlib."""
         monkeypatch.setitem(sys.modules, "matplotlib", None)
-        found = compared(runs, curves="ndcg")
+        found = compared(runs)
         forest, curve, histogram = (
             json.loads(run("plot", *runs, "-m", "ndcg@10,map", "--kind", kind, "--json")[1])
             for kind in ("forest", "curve", "histogram")
         )
         assert (forest["metric"], forest["baseline"]) == ("nDCG@10", "base")
         assert [row["difference"] for row in forest["numbers"]] == [None, found.rows[1].difference]
-        assert [point["mean"] for point in curve["numbers"]] == [point.mean for point in found.curves]
+        assert [point["mean"] for point in curve["numbers"]] == [point.mean for point in found.curves("ndcg")]
         differences = dict(zip(found.query_ids, found.differences("other", "ndcg@10"), strict=True))
         assert histogram["numbers"] == {"system": "other", "differences": differences}
         assert run("plot", *runs, "-m", "ndcg@10,map", "-o", "forest.json")[0] == 0

@@ -148,7 +148,7 @@ COMPARISONS = (
     {"alternative": "greater", "test": "wilcoxon"},
     {"alternative": "less", "test": "sign", "correction": "bh"},
     {"alternative": "greater", "test": "bootstrap", "interval": "t"},
-    {"test": "tukey", "margin": 0.25},
+    {"test": "tukey"},
 )
 
 
@@ -159,10 +159,12 @@ def test_comparison_is_mirrored(both, options):
     def compare(results, _):
         found = fn.compare(results, replicates=200, family="metric", **options)
         by = found.by(np.arange(N) % 2)
-        return found, [row.outcome for row in found.rows], [NUMBER.sub("#", note) for note in found.notes], by
+        p = [row.p for row in found.equivalence(0.25)]
+        return found, [row.outcome for row in found.rows], [NUMBER.sub("#", note) for note in found.notes], p, by
 
-    (found, *words, by), (turned, *turned_words, turned_by) = both(compare)
+    (found, *words, p, by), (turned, *turned_words, turned_p, turned_by) = both(compare)
     assert words == turned_words
+    assert p == pytest.approx(turned_p, abs=1e-12)
     assert {"better", "worse"} <= set(words[0])
     check_rows(found.rows, turned.rows)
     check_differences(by, turned_by)
@@ -173,7 +175,7 @@ def check_rows(rows, others):
     same = (
         "system", "n", "n_pairs", "wins", "ties", "losses", "significant", "exact", "reason", "mark", "counts",
     )  # fmt: skip
-    alike = ("p", "p_corrected", "p_equivalent", "smallest_p", "smallest_difference", "standard_error")
+    alike = ("p", "p_corrected", "smallest_p", "smallest_difference", "standard_error")
     for row, other in zip(rows, others, strict=True):
         assert [str(getattr(row, name)) for name in same] == [str(getattr(other, name)) for name in same]
         numbers = [getattr(row, name) for name in alike]
@@ -227,15 +229,16 @@ def test_texts_and_pages_are_mirrored(both):
     from fastndcg.reports.queries import MetricValues
 
     def write(results, _):
-        found = fn.compare(results, replicates=100, test="t", segments=np.arange(N) % 2)
+        found = fn.compare(results, replicates=100, test="t")
+        segments = np.arange(N) % 2
         values = [MetricValues(found, place) for place in range(len(found.metrics))]
         lists = [(own.find_most_won(system), own.find_most_lost(system)) for own in values for system in (1, 2)]
         outcomes = np.stack([own.outcomes for own in values])
         sent = [own.sign for own in values]
-        lines = "".join(text.terminal(found, colour=True))
+        lines = "".join(text.terminal(found, [found.by(segments)], colour=True))
         for name, code in text.COLOURS.items():
             lines = lines.replace(code, f"<{name}>")
-        return strip(page(found)), re.sub(" +", " ", NUMBER.sub("#", lines)), lists, outcomes, sent
+        return strip(page(found, segments=segments)), re.sub(" +", " ", NUMBER.sub("#", lines)), lists, outcomes, sent
 
     (*texts, outcomes, signs), (*turned_texts, turned_outcomes, turned_signs) = both(write)
     for outcome, arrow in (("better", "▲"), ("worse", "▼")):
@@ -293,7 +296,7 @@ def test_band_of_the_best_curve(metric, best):
     systems = {str(place): Results(np.full((4, 3), values[place]), metrics, np.arange(4), fn.conventions["default"])
                for place in range(8)}  # fmt: skip
     found = fn.compare(systems, test="t", baseline="4")
-    bands = [mark for mark in make_curve(found, str(metric)).marks if mark.kind == "band"]
+    bands = [mark for mark in make_curve(found, found.curves()).marks if mark.kind == "band"]
     assert [place for place, mark in enumerate(bands) if not mark.is_hidden] == sorted({4, best})
 
 

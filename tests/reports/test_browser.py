@@ -35,8 +35,8 @@ def report(tmp_path_factory):
     }  # fmt: skip
     segments = {q: "odd" if int(q[1:]) % 2 else "even" for q in qrels}
     path = tmp_path_factory.mktemp("report") / "report.html"
-    found = fn.compare(qrels, runs, "ndcg@5,map", curves="ndcg", segments=segments, replicates=500)
-    found.to_html(path, documents=True)
+    found = fn.compare(qrels, runs, "ndcg@5,map", replicates=500)
+    found.to_html(path, segments=segments, curves="ndcg", documents=True)
     return path, found
 
 
@@ -286,8 +286,8 @@ def test_narrow_windows_cut_nothing(tmp_path, names):
     cuts = tuple(map(fn.Metric.parse, metrics))
     columns = drawn(9, 40, n_metrics=len(cuts), n_systems=len(names), lift=0.05)
     results = {one: results_of(values, metrics=cuts) for one, values in zip(names, columns, strict=True)}
-    found = fn.compare(results, segments=["of odd ones", "s" * 90] * 20, test="t", margin=0.1)
-    found.to_html(tmp_path / "page.html")
+    found = fn.compare(results, test="t")
+    found.to_html(tmp_path / "page.html", segments=["of odd ones", "s" * 90] * 20, margin=0.1)
     with chromium(tmp_path / "profile", width=420) as driver:
         driver.get((tmp_path / "page.html").as_uri())
         assert driver.execute_script(FITS, ".hidden, #filters") == [420, []]
@@ -348,7 +348,7 @@ def test_names_are_text(tmp_path):
 def test_recorded_runs(tmp_path):
     runs = {name: drawn_run(name) for name in RUN_NAMES}
     path = tmp_path / "runs.html"
-    fn.compare(DRAWN_RUNS / "qrels.txt.gz", runs, "ndcg@10,map", baseline="bm25", curves="ndcg").to_html(path)
+    fn.compare(DRAWN_RUNS / "qrels.txt.gz", runs, "ndcg@10,map", baseline="bm25").to_html(path, curves="ndcg")
     with chromium(tmp_path / "profile") as driver:
         driver.get(path.as_uri())
         assert driver.get_log("browser") == []

@@ -18,6 +18,7 @@ from system_values import METRICS, drawn, results_by_name, results_of
 import fastndcg as fn
 from fastndcg.errors import InvalidInputError
 from fastndcg.reports import text
+from fastndcg.statistics.curves import CUTOFFS
 from fastndcg.statistics.table import format_interval, format_number, format_p_value
 
 pytest.importorskip("scipy")
@@ -30,14 +31,16 @@ def compared(names=("a", "b", "c"), n=40, missing=0.0, **options):
 
 class TestText:
     def test_json(self):
-        """JSON has all fields with all digits, null for missing numbers, and segments if they were given."""
-        found = compared(seed=5, segments=["x", "y"] * 20)
-        whole = json.loads(found.to_json())
+        """JSON has all fields with all digits, null for missing numbers, and other tables if they were given."""
+        found = compared(seed=5)
+        tables = {"segments": found.by(["x", "y"] * 20), "equivalence": found.equivalence(0.1)}
+        whole = json.loads(text.as_json(found, tables))
         assert (whole["seed"], whole["replicates"], whole["baseline"]) == (5, 10_000, "a")
         assert whole["convention"]["name"] == "default"
         assert whole["rows"][0]["difference"] is None
         assert whole["rows"][1]["p"] == found.rows[1].p
         assert len(whole["segments"]) == 2 * 9
+        assert [test["p"] for test in whole["equivalence"]] == [test.p for test in found.equivalence(0.1)]
         assert "segments" not in json.loads(compared().to_json())
 
     def test_csv(self):
@@ -47,6 +50,10 @@ class TestText:
         assert len(rows) == 9
         assert float(rows[4]["difference_low"]) == found.rows[4].difference_low
         assert rows[0]["p"] == "nan"
+        tests = found.equivalence(0.05)
+        rows = list(csv.DictReader(io.StringIO(text.as_csv(found, equivalence=tests))))
+        assert {row["margin"] for row in rows} == {"0.05"}
+        assert [row["p_equivalent"] for row in rows[:3]] == ["nan", str(tests[0].p), str(tests[1].p)]
 
     def test_terminal(self):
         """The terminal shows one block per metric, with colours and Unicode only if the terminal has them."""
@@ -68,8 +75,8 @@ class TestText:
     @pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
     def test_terminal_fits(self, width):
         """Each system is in one line of 80 columns, without the bar. Long names are folded beside each part."""
-        found = compared(segments=["x", "y"] * 20)
-        lines = "".join(text.terminal(found, width=width)).splitlines()
+        found = compared()
+        lines = "".join(text.terminal(found, [found.by(["x", "y"] * 20)], width=width)).splitlines()
         assert max(map(len, lines)) <= width
         assert ("█" in "".join(lines)) == (width >= 100)
         if width >= 80:
@@ -83,10 +90,10 @@ class TestText:
             assert math.isnan(row.p) or format_interval(row.difference_low, row.difference_high, signed=True) in shown
 
     def test_terminal_has_the_p_value_of_equivalence(self):
-        found = compared(margin=0.05)
-        head, _, row = "".join(text.terminal(found)).splitlines()[5:8]
+        tests = compared().equivalence(0.05)
+        *_, head, row = "".join(text.terminal(compared(), [tests])).splitlines()[:-6]
         assert "p, equivalent" in head
-        assert format_p_value(found.rows[1].p_equivalent) in row
+        assert format_p_value(tests[0].p) in row
 
     def test_reasons_take_the_place_of_intervals(self):
         found = compared(n=1)
@@ -164,11 +171,16 @@ class TestPlots:
         found = fn.compare(results_by_name(drawn(3, 30), metrics=(fn.P @ 5, fn.P @ 1, fn.P @ 2)))
         axes = found.plot("curve")
         assert axes.lines[1].get_xdata().tolist() == [1, 2, 5]
-        assert axes.lines[1].get_ydata().tolist() == [point.mean for point in found.curves if point.system == "b"]
+        assert axes.lines[1].get_ydata().tolist() == [point.mean for point in found.curves() if point.system == "b"]
         with pytest.raises(fn.InvalidInputError, match=r"has no curve of AP\. It has P"):
             found.plot("curve", metric="map")
         with pytest.raises(fn.InvalidInputError, match="this comparison has no curves"):
             compared().plot("curve")
+        with pytest.raises(fn.InvalidInputError, match="`curves` are of a curve, and a forest has none"):
+            compared().plot("forest", curves="ndcg")
+        systems = {name: RUNS[name] for name in list(RUNS)[:2]}
+        axes = fn.compare(QRELS, systems, "rr").plot("curve", curves="ndcg")
+        assert axes.lines[0].get_xdata().tolist() == list(CUTOFFS)
 
     def test_histograms(self, pyplot):
         found = compared(missing=0.2)
@@ -282,12 +294,8 @@ class TestDocuments:
 
     def test_query_texts_are_listed(self, page, tmp_path):
         texts = {query: f"what is <{query}>" for query in list(QRELS)[:29]}
-        comparison = fn.compare(QRELS, RUNS, "ndcg@5", queries=texts)
-        comparison.to_html(tmp_path / "own.html")
-        fn.compare(QRELS, RUNS, "ndcg@5").to_html(tmp_path / "given.html", queries=texts)
-        own, given = ((tmp_path / name).read_text(encoding="utf-8") for name in ("own.html", "given.html"))
-        assert own == given
-        assert '<span class="query-text">what is &lt;q' in own
+        fn.compare(QRELS, RUNS, "ndcg@5").to_html(tmp_path / "own.html", queries=texts)
+        assert '<span class="query-text">what is &lt;q' in (tmp_path / "own.html").read_text(encoding="utf-8")
 
     @pytest.mark.parametrize(
         ("queries", "message"),
@@ -297,16 +305,16 @@ class TestDocuments:
             (["a"], "must be {query id"),
         ],
     )
-    def test_wrong_query_texts_are_refused(self, queries, message):
+    def test_wrong_query_texts_are_refused(self, page, queries, message):
         with pytest.raises(fn.InvalidInputError, match=message):
-            fn.compare(QRELS, RUNS, "ndcg@5", queries=queries)
+            page(fn.compare(QRELS, RUNS, "ndcg@5"), queries=queries)
 
 
 class TestPage:
     def test_stands_on_its_own(self, page, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)  # its figures need none
-        found = compared(segments=["x", "y"] * 20)
-        found.to_html(tmp_path / "report.html", title="Our <systems>")
+        found = compared()
+        found.to_html(tmp_path / "report.html", title="Our <systems>", segments=["x", "y"] * 20, margin=0.1)
         text_ = (tmp_path / "report.html").read_text(encoding="utf-8")
         tags = Tags(text_)
         assert (tags.loaded, tags.wrong, tags.open) == ([], [], [])
@@ -332,7 +340,7 @@ class TestPage:
 
     def test_remarks_of_the_page(self, page):
         assert "<summary>all choices</summary>" in page(compared())
-        assert 'compare(…, curves="ndcg")' in "".join(Tags(page(compared())).words)
+        assert 'to_html(…, curves="ndcg")' in "".join(Tags(page(compared())).words)
         same = fn.compare(results_by_name([[[0.1], [0.2]], [[0.3], [0.4]]]), test="t")
         words = "\n".join(Tags(page(same)).words)
         assert "+0.2000" in words
@@ -428,7 +436,7 @@ class TestPage:
         ids = np.array([f"query-of-some-user-{place:012d}" for place in range(10_000)], object)
         metrics = (*METRICS, fn.P @ 5, fn.R @ 100)
         results = {f"system-{place}": results_of(values, ids, metrics=metrics) for place, values in enumerate(columns)}
-        shown = page(fn.compare(results, interval="t", test="t", segments=np.arange(10_000) % 5))
+        shown = page(fn.compare(results, interval="t", test="t"), segments=np.arange(10_000) % 5)
         assert len(shown.encode()) < 10_000_000
         assert ("queries with the largest differences of any system" in shown) == (n_systems == 18)
 

@@ -144,8 +144,9 @@ def test_several_systems_have_the_range_of_shares():
     assert line in fn.compare(queries, runs, "ndcg@2").remarks
     assert line in fn.leaderboard({"x": queries}, {name: {"x": run} for name, run in runs.items()}, "ndcg@2").notes
     assert line in str(fn.gate(queries, runs["old"], runs["new"], "ndcg@2"))
-    curves = fn.compare(queries, runs, "rr@5", curves="ndcg")
-    assert [note for note in curves.remarks if "Judged" in note] == [line.replace("@2", "@5")]
+    found = fn.compare(queries, runs, "rr@5")
+    found.curves("ndcg")
+    assert [note for note in found.remarks if "Judged" in note] == [line.replace("@2", "@5")]
 
 
 def test_commands_print_the_line(tmp_path, capsys):

@@ -53,13 +53,16 @@ N = 8
 
 
 def compared(name):
-    """Return a comparison in which systems, the baseline, queries and segments carry a name."""
+    """Return a comparison in which systems, the baseline and queries carry a name."""
     columns = drawn(1, N, n_systems=3, lift=0.1)
     ids = [f"{name}{place}" for place in range(N)]
     names = [name, f"{name}b", "other"]
     systems = {one: results_of(values, ids) for one, values in zip(names, columns, strict=True)}
-    options = {"interval": "t", "test": "t", "segments": [name] * 4 + ["rest"] * 4, "baseline": names[1]}
-    return fn.compare(systems, **options)
+    return fn.compare(systems, interval="t", test="t", baseline=names[1])
+
+
+def by_segment(name):
+    return compared(name).by([name] * 4 + ["rest"] * 4)
 
 
 def result_of(name):
@@ -92,7 +95,7 @@ def print_runs(names):
 
 TEXTS = {
     "results": lambda name: str(result_of(name)), "repr of results": lambda name: repr(result_of(name)),
-    "comparison": lambda name: str(compared(name)), "segments": lambda name: str(compared(name).by()),
+    "comparison": lambda name: str(compared(name)), "segments": lambda name: str(by_segment(name)),
     "pairs": lambda name: str(compared(name).all_pairs()),
     "segments of results": lambda name: str(result_of(name).by([name] * N, method="t")),
     "explanation": lambda name: str(explained(name)), "terminal": lambda name: "".join(fn_terminal(compared(name))),

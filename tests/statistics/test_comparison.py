@@ -258,54 +258,76 @@ class TestTable:
     def test_becomes_a_frame(self):
         pytest.importorskip("pandas")
         frame = fn.compare(results_by_name(drawn(17, 20))).to_pandas()
-        assert frame.shape == (6, 27)
+        assert frame.shape == (6, 26)
         assert frame["system"].tolist() == ["a", "b"] * 3
 
     def test_segments(self):
         columns = drawn(18, 40)
         segments = np.where(np.arange(40) < 15, "head", "tail")
-        found = fn.compare(results_by_name(columns), segments=segments)
+        found = fn.compare(results_by_name(columns))
         alone = fn.compare(results_by_name([column[:15] for column in columns])).rows[1]
-        row = found.by()[1]
+        row = found.by(segments)[1]
         assert (row.segment, row.n_pairs, row.mean, row.difference_low) == (
             "head",
             15,
             alone.mean,
             alone.difference_low,
         )
-        assert str(found.by(segments)) == str(found.by())
-        with pytest.raises(fn.InvalidInputError, match="`segments` is missing"):
-            fn.compare(results_by_name(columns)).by()
 
     def test_curves(self):
-        found = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "rr", curves="ndcg@5")
+        found = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "rr")
+        curves = found.curves("ndcg@5")
         assert len(found.rows) == 2
-        assert {point.curve for point in found.curves} == {"nDCG"}
-        of_bad = {point.k: point.mean for point in found.curves if point.system == "bad"}
+        assert {point.curve for point in curves} == {"nDCG"}
+        of_bad = {point.k: point.mean for point in curves if point.system == "bad"}
         assert list(of_bad)[:3] == [1, 2, 3]
         assert max(of_bad) == 100
         assert of_bad[2] == pytest.approx(fn.evaluate(QRELS, BAD, "ndcg@2").mean()["nDCG@2"], rel=1e-14)
         several = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "p@1,p@2,p@5,rr@3")
-        assert [(point.curve, point.k) for point in several.curves[::2]] == [("P", 1), ("P", 2), ("P", 5)]
+        assert [(point.curve, point.k) for point in several.curves()[::2]] == [("P", 1), ("P", 2), ("P", 5)]
 
     @pytest.mark.parametrize("level", [0.51, 0.95])
     def test_bands_of_curves(self, level):
         systems = {"bad": BAD | {"q1": {"d2": 1.0}}, "good": GOOD | {"q2": {"d1": 1.0}}}
-        found = fn.compare(QRELS, systems, "rr", curves="ndcg", level=level)
-        for point in found.curves:
+        found = fn.compare(QRELS, systems, "rr", level=level)
+        for point in found.curves("ndcg"):
             alone = fn.evaluate(QRELS, systems[point.system], fn.nDCG @ point.k)
             interval = alone.confidence_interval(fn.nDCG @ point.k, level=level)
             assert (point.low, point.high) == pytest.approx((interval.low, interval.high), rel=1e-12)
             assert point.low < point.mean < point.high
 
-    def test_results_hold_the_metrics_of_the_table_alone(self):
+    def test_curves_of_results(self):
+        """Results with every cutoff have curves, others need their predictions again."""
         given = fn.evaluate(QRELS, BAD, [*(fn.nDCG @ k for k in CUTOFFS), "rr"])
-        found = fn.compare(QRELS, {"bad": given, "good": GOOD}, "ndcg@3,rr", curves="ndcg")
-        alone = fn.evaluate(QRELS, GOOD, "ndcg@3,rr")
-        assert str(found.results["good"]) == str(alone)
-        assert found.results["good"].values.tolist() == alone.values.tolist()
+        found = fn.compare(QRELS, {"bad": given, "good": GOOD}, "ndcg@3,rr")
+        whole = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "ndcg@3,rr")
+        assert str(found.curves("ndcg")) == str(whole.curves("ndcg"))
         assert found.results["bad"] is given
-        assert str(found) == str(fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "ndcg@3,rr"))
+        assert str(found) == str(whole)
+        message = "the results of 'bad' have no R@1, and there are no predictions"
+        for comparison in (found, pickle.loads(pickle.dumps(whole))):
+            with pytest.raises(fn.InvalidInputError, match=message):
+                comparison.curves("recall")
+
+    def test_curves_of_inputs_that_have_changed(self):
+        qrels = dict(QRELS)
+        found = fn.compare(qrels, {"bad": BAD, "good": GOOD}, "rr")
+        qrels.popitem()
+        with pytest.raises(fn.InvalidInputError, match="the inputs have changed since they were compared"):
+            found.curves("ndcg")
+
+    @pytest.mark.parametrize("alternative", ["two-sided", "less"])
+    def test_smallest_differences(self, alternative):
+        """Those of a power of 80 % are the ones of the rows. A higher power needs larger ones."""
+        found = fn.compare(results_by_name(drawn(8, 30, n_systems=3)), alternative=alternative)
+        sizes = [row.smallest_difference for row in found.smallest_difference()]
+        assert sizes == [row.smallest_difference for row in found.rows if row.system != "a"]
+        higher = [row.smallest_difference for row in found.smallest_difference(0.9)]
+        assert all(low < high for low, high in zip(sizes, higher, strict=True))
+        assert {row.level for row in found.smallest_difference()} == {0.05 / 6}
+        assert "with a power of 90 %" in str(found.smallest_difference(0.9))
+        with pytest.raises(fn.InvalidInputError, match="`power` must be a number from"):
+            found.smallest_difference(0)
 
 
 RESULTS = results_by_name(drawn(19, 6))
@@ -321,7 +343,7 @@ BAD_INPUT = {
         "`baseline` must be the name of a system, got 'god'. Did you mean 'good'",
     ),
     "segments of another length": (
-        lambda: fn.compare(RESULTS, segments=["x"]), "`segments` must have one value for each of the 6 queries",
+        lambda: fn.compare(RESULTS).by(["x"]), "`segments` must have one value for each of the 6 queries",
     ),
     "negative weights": (lambda: fn.compare(RESULTS, weights=[-1] * 6), "`weights` must be finite and not negative"),
     "weights of 0": (lambda: fn.compare(RESULTS, weights=[0] * 6), "`weights` must not all be 0"),
@@ -358,8 +380,6 @@ def test_bad_input(call, message):
 def test_conventions_that_differ():
     one, other = drawn(20, 6)
     results = {"a": results_of(one), "b": results_of(other, convention="trec_eval")}
-    with pytest.raises(fn.InvalidInputError, match="'a' is under default and 'b' under trec_eval"):
-        fn.compare(results)
-    mixed = fn.compare(results, mixed_conventions=True)
+    mixed = fn.compare(results)
     assert mixed.rows[1].n == 6
-    assert "convention default (a), trec_eval (b)" in str(mixed)
+    assert "differences are between conventions, too: default (a), trec_eval (b)" in str(mixed)

@@ -340,9 +340,8 @@ class TestSegments:
             (pandas.Series(ordered, results.query_ids), sizes), ([10, 9, 2, 10, 9, 2], [2, 9, 10]),
         ):  # fmt: skip
             assert list(dict.fromkeys(row.segment for row in results.by(segments))) == order
-            comparison = fn.compare({"a": results, "b": results}, segments=segments)
-            for table in (comparison.by(), comparison.by(segments)):
-                assert list(dict.fromkeys(row.segment for row in table)) == order
+            table = fn.compare({"a": results, "b": results}).by(segments)
+            assert list(dict.fromkeys(row.segment for row in table)) == order
 
     def test_prints_and_becomes_a_frame(self):
         table = results_of([[0.5], [0.7], [0.1]]).by({"q0": "x", "q1": "x", "q2": "y"})
@@ -461,16 +460,14 @@ def test_weight_0_leaves_a_query_out_of_a_comparison(method, test):
     clusters, strata = np.arange(60) // 2, np.arange(60) // 2 % 2
     options = {"interval": method, "test": test, "replicates": 200}
     ids = np.array([f"q{place}" for place in range(60)])
-    found = fn.compare(
-        results_by_name(columns), weights=weights, segments=segments, clusters=clusters, strata=strata, **options
-    )
+    found = fn.compare(results_by_name(columns), weights=weights, clusters=clusters, strata=strata, **options)
     alone = fn.compare(
         results_by_name([column[kept] for column in columns], ids=ids[kept]),
-        weights=weights[kept], segments=segments[kept], clusters=clusters[kept], strata=strata[kept], **options,
+        weights=weights[kept], clusters=clusters[kept], strata=strata[kept], **options,
     )  # fmt: skip
     assert str(found.rows) == str(alone.rows)
     by_id = dict(zip(ids, segments, strict=True))
-    assert str(found.by()) == str(alone.by()) == str(found.by(segments)) == str(found.by(by_id))
+    assert str(found.by(segments)) == str(alone.by(segments[kept])) == str(found.by(by_id))
     assert str(found.all_pairs()) == str(alone.all_pairs())
     assert found.query_ids.tolist() == ids[kept].tolist()
     assert f"weights: {60 - len(kept)} of the queries have the weight 0, and are left out" in found.notes

@@ -431,7 +431,7 @@ def test_smallest_difference_is_statsmodels(n, alpha):
     power = pytest.importorskip("statsmodels.stats.power")
     columns = drawn(28, n)
     moments = compute_moments(DIFFERENCE, columns, simple_design(n))
-    found = compute_smallest_difference(moments, alpha, 0.8)
+    found = compute_smallest_difference(moments.standard_error, moments.degrees_of_freedom, alpha, 0.8)
     effect = found / moments.standard_deviation
     assert power.TTestPower().power(effect, n, alpha, alternative="two-sided") == pytest.approx(0.8, abs=1e-10)
 
@@ -439,7 +439,7 @@ def test_smallest_difference_is_statsmodels(n, alpha):
 def test_smallest_difference_of_two_queries():
     moments = compute_moments(DIFFERENCE, drawn(28, 2), simple_design(2))
     critical = stats.t.ppf(0.975, 1)
-    shift = compute_smallest_difference(moments, 0.05, 0.8) / moments.standard_error
+    shift = compute_smallest_difference(1.0, moments.degrees_of_freedom, 0.05, 0.8)
     assert 1 - stats.nct.cdf(critical, 1, shift) == pytest.approx(0.8, abs=1e-6)  # SciPy 1.14 is off by 2e-7
 
 
@@ -486,12 +486,12 @@ def test_equivalence_is_that_of_statsmodels():
     weightstats = pytest.importorskip("statsmodels.stats.weightstats")
     columns = drawn(3, 60)
     for margin in (0.02, 0.05, 0.2):
-        rows = fn.compare(results_by_name(columns), margin=margin).rows
-        for row in rows:
-            if row.system == "b":
-                place = ["nDCG@10", "AP", "RR"].index(row.metric)
-                theirs = weightstats.ttost_paired(columns[1][:, place], columns[0][:, place], -margin, margin)[0]
-                assert row.p_equivalent == pytest.approx(theirs, rel=1e-9)
+        tests = fn.compare(results_by_name(columns)).equivalence(margin)
+        assert [(test.system, test.metric) for test in tests] == [("b", "nDCG@10"), ("b", "AP"), ("b", "RR")]
+        for place, test in enumerate(tests):
+            theirs = weightstats.ttost_paired(columns[1][:, place], columns[0][:, place], -margin, margin)[0]
+            assert test.p == pytest.approx(theirs, rel=1e-9)
+            assert test.equivalent == (test.p < 0.05)
 
 
 def test_statistic_is_that_of_scipy():
@@ -506,17 +506,19 @@ def test_statistic_is_that_of_scipy():
 def test_equal_differences():
     results = {"a": results_of([[0.5]] * 9), "b": results_of([[0.52]] * 9)}
     for margin, p in ((0.03, 0.0), (0.01, 1.0)):
-        row = fn.compare(results, margin=margin).rows[1]
-        assert row.p_equivalent == p
-    assert math.isnan(fn.compare(results).rows[1].p_equivalent)
+        (test,) = fn.compare(results).equivalence(margin)
+        assert (test.p, test.equivalent) == (p, p == 0)
+    alone = {name: results_of([[value]]) for name, value in (("a", 0.5), ("b", 0.52))}
+    assert math.isnan(fn.compare(alone).equivalence(0.1)[0].p)
 
 
 def test_margin_is_shown_and_checked():
     results = results_by_name(drawn(5, 30))
-    text = str(fn.compare(results, margin=0.1))
+    text = str(fn.compare(results).equivalence(0.1))
     assert "p, equivalent" in text
     assert "two one-sided t tests within ±0.1" in text
     for margin in (0, -0.1, math.inf, "1", True):
         with pytest.raises(fn.InvalidInputError, match="`margin` must be a number above 0"):
-            fn.compare(results, margin=margin)
-    assert np.isfinite(fn.compare(results, margin=0.1).rows[1].p_equivalent)
+            fn.compare(results).equivalence(margin)
+    with pytest.raises(fn.InvalidInputError, match="`margin` must be below 1, the range of nDCG@10, got 2"):
+        fn.compare(results).equivalence(2)

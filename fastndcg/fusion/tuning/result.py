@@ -572,7 +572,7 @@ class TunedFusion(Printable):
         """
         from fastndcg.reports.page import page
 
-        write_whole(path, [page(self.comparison, title or f"Fusion tuned for {self.metric}", {}, self).encode()])
+        write_whole(path, [page(self.comparison, title or f"Fusion tuned for {self.metric}", tuned=self).encode()])
 
     def _export_columns(self) -> Mapping[str, Any]:
         return self.table()._export_columns()

@@ -25,6 +25,12 @@ from fastndcg.results.notes import describe_missing, notes_on_systems
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics import significance
 from fastndcg.statistics.compare import find_baseline
+from fastndcg.statistics.detection import (
+    DetectableDifference,
+    Equivalence,
+    find_smallest_differences,
+    run_equivalence_tests,
+)
 from fastndcg.statistics.intervals import Interval, summarize_moments
 from fastndcg.statistics.moments import (
     TIE_TOLERANCE,
@@ -47,7 +53,7 @@ from fastndcg.statistics.result_rows import (
 )
 from fastndcg.statistics.settings import PART_INTERVALS, Settings
 from fastndcg.statistics.significance import Significance
-from fastndcg.statistics.table import Table
+from fastndcg.statistics.table import Column, Table
 
 
 class SparkComparison(Table[Row]):
@@ -55,7 +61,40 @@ class SparkComparison(Table[Row]):
     A table with one row per metric and system (see `fn.compare`). Values of single queries are not kept.
 
     Wins, ties and losses cannot be added up in parts. They are NaN unless all values are 0 and 1.
+
+    Parameters
+    ----------
+    rows, columns, notes
+        Those of a table.
+    baseline : str
+        The name of the baseline.
+    settings : Settings
+        Methods and level.
+    convention : Convention
+        The convention of all systems.
     """
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        columns: Sequence[Column],
+        notes: Sequence[str],
+        baseline: str,
+        settings: Settings,
+        convention: Convention,
+    ) -> None:
+        super().__init__(rows, columns, notes)
+        self.baseline = baseline
+        self.settings = settings
+        self.convention = convention
+
+    def equivalence(self, margin: float) -> Table[Equivalence]:
+        """Test whether each system is equivalent to the baseline. See `fastndcg.Comparison.equivalence`."""
+        return run_equivalence_tests(self.rows, self.baseline, margin, self.settings, [self.convention])
+
+    def smallest_difference(self, power: float = 0.8) -> Table[DetectableDifference]:
+        """Return the smallest true differences that are detected. See `fastndcg.Comparison.smallest_difference`."""
+        return find_smallest_differences(self.rows, self.baseline, power, self.settings)
 
 
 @answer_keywords
@@ -76,7 +115,6 @@ def compare(
     family: Family = "table",
     alternative: Alternative = "two-sided",
     level: float = 0.95,
-    power: float = 0.8,
     partitions: int | None = None,
 ) -> SparkComparison:
     """
@@ -99,7 +137,7 @@ def compare(
         See `evaluate`.
     interval : {'auto', 't'}, default 'auto'
         The kind of confidence interval, from exact moments. See `fn.compare`.
-    correction, family, alternative, level, power
+    correction, family, alternative, level
         See `fn.compare`.
     partitions : int, optional
         See `evaluate`.
@@ -129,9 +167,8 @@ def compare(
     [('old', 0.5, nan), ('new', 1.0, 0.5)]
     """
     settings = Settings(
-        interval=interval, test="t", correction=correction, family=family, alternative=alternative, level=level,
-        power=power,
-    )  # fmt: skip
+        interval=interval, test="t", correction=correction, family=family, alternative=alternative, level=level
+    )
     if interval not in PART_INTERVALS:
         raise InvalidInputError(
             f"`interval` must be 'auto' or 't' for data in parts, got {shorten(interval)}. For other intervals, "
@@ -190,8 +227,10 @@ class _Summary(NamedTuple):
         )
         intervals = [summary.interval for summary in summaries] + [pair.interval for pair in pairs if pair is not None]
         notes = self._note(sums, {interval.method for interval in intervals})
-        columns = make_columns(self.settings, self.systems[self.baseline])[:-1]  # without wins
-        return SparkComparison(rows, columns, [*notes, *own_notes, *explain_contradictions(rows, self.settings)])
+        baseline = self.systems[self.baseline]
+        columns = make_columns(self.settings, baseline)[:-1]  # without wins
+        notes += [*own_notes, *explain_contradictions(rows, self.settings)]
+        return SparkComparison(rows, columns, notes, baseline, self.settings, self.request.convention)
 
     def _find_range(self, sums: PartialSums, column: int) -> Range:
         """Return the range of one system's values of a metric."""
