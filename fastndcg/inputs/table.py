@@ -581,25 +581,7 @@ class Qrels(Table):
         return self.patterns
 
     def to_trec(self) -> str:
-        """
-        Return the judgments in TREC's format: query, 0, document, label.
-
-        Returns
-        -------
-        str
-            One line a judgment.
-
-        Raises
-        ------
-        InvalidInputError
-            If an id has a blank.
-
-        Examples
-        --------
-        >>> print(fn.Qrels.from_dict({"q1": {"d1": 2, "d2": 0}}).to_trec(), end="")
-        q1 0 d1 2
-        q1 0 d2 0
-        """
+        """Return the judgments in TREC's format: query, 0, document, label."""
         return "".join(self._list_trec())
 
     @classmethod
@@ -658,58 +640,11 @@ class Run(Table):
     keys: Array | None = None  # numbers that order rows of equal score by id, None where ids do
 
     def write(self, path: FilePath, *, format: WrittenFormat | None = None, tag: str = DEFAULT_TAG) -> None:
-        """
-        Write the run to a file, which `read_run` reads back with equal scores.
-
-        TREC's lines stand by falling score, and equal scores keep their order. Other formats keep the order of rows.
-        Whole ids are read back as texts, but from Parquet as numbers. Queries without documents stand in JSON alone.
-
-        Parameters
-        ----------
-        path : str or path
-            The file to write. It is replaced when it is complete. A suffix ``.gz``, ``.bz2`` or ``.zst`` compresses it.
-        format : {'trec', 'json', 'jsonl', 'csv', 'parquet'}, optional
-            The format. By default the suffix decides: ``.json``, ``.jsonl``, ``.csv``, ``.parquet``, and 'trec' for
-            every other suffix.
-        tag : str
-            The name of the system in TREC's last column, without blanks.
-
-        Raises
-        ------
-        InvalidInputError
-            If the format does not exist, or cannot hold an id, such as one with a blank in TREC's format.
-        MissingPackageError
-            If Parquet needs pyarrow, or ``.zst`` needs backports.zstd, and it is not installed.
-        OSError
-            If the file cannot be written. An old file stays as it is.
-        """
+        """Write the run as `Qrels.write` does: TREC's lines by falling score, equal ones in order, then `tag`."""
         write_table(self, path, format, tag)
 
     def to_trec(self, *, tag: str = DEFAULT_TAG) -> str:
-        """
-        Return the run in TREC's format: query, Q0, document, rank, score, tag.
-
-        Parameters
-        ----------
-        tag : str
-            The name of the system, without blanks.
-
-        Returns
-        -------
-        str
-            One line a document, by falling score. Equal scores keep their order.
-
-        Raises
-        ------
-        InvalidInputError
-            If an id or the tag has a blank.
-
-        Examples
-        --------
-        >>> print(fn.Run.from_dict({"q1": {"d1": 0.3, "d2": 1.5}}).to_trec(tag="bm25"), end="")
-        q1 Q0 d2 1 1.5 bm25
-        q1 Q0 d1 2 0.3 bm25
-        """
+        """Return the run in TREC's format, by falling score: query, Q0, document, rank, score, `tag` without blanks."""
         return "".join(self._list_trec(tag))
 
     def top(self, k: int) -> Run:

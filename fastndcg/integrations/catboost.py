@@ -41,10 +41,8 @@ def metric(
         One metric, such as "ndcg@10". CatBoost takes a single custom metric.
     pools : catboost.Pool or iterable of them
         Every pool of the training and the validation.
-    convention : str or Convention
-        The convention that the values follow. "catboost" gives the values of CatBoost's own NDCG and MAP.
-    threads : int, optional
-        The number of threads. By default one per available CPU.
+    convention, threads
+        See `evaluate`. The convention "catboost" gives the values of CatBoost's own NDCG and MAP.
 
     Returns
     -------

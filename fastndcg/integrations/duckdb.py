@@ -52,10 +52,8 @@ def register(
         prefix.
     prefix : str, default ""
         What all names begin with.
-    convention : str or Convention
-        The convention that the values follow.
-    threads : int, optional
-        The number of threads. By default one per available CPU.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------

@@ -36,11 +36,9 @@ def metric(
     ----------
     metrics : str, Metric, or iterable of them
         Such as "ndcg@10,map". With ``first_metric_only``, the first metric decides on early stopping.
-    convention : str or Convention
-        The convention that the values follow. "lightgbm" gives the values of LightGBM's own ndcg and map,
-        except for nDCG of weighted queries without relevant documents.
-    threads : int, optional
-        The number of threads. By default one per available CPU.
+    convention, threads
+        See `evaluate`. The convention "lightgbm" gives the values of LightGBM's own ndcg and map, except for
+        nDCG of weighted queries without relevant documents.
 
     Returns
     -------

@@ -44,10 +44,8 @@ def metric(
         One metric that takes labels and scores, such as "ndcg@10".
     labels, scores : str or polars.Expr
         Columns of lists or arrays of numbers, one list per query. A text is the name of a column.
-    convention : str or Convention
-        The convention that the values follow.
-    threads : int, optional
-        The number of threads. By default one per available CPU.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------

@@ -48,10 +48,8 @@ def scorer(
     response_method : {'predict', 'predict_proba', 'decision_function'} or tuple of these
         The method of the estimator that returns scores, or several, of which the first that exists is called. See
         `sklearn.metrics.make_scorer`.
-    convention : str or Convention
-        The convention that the values follow.
-    threads : int, optional
-        The number of threads. By default one per available CPU.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------

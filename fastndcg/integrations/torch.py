@@ -51,10 +51,8 @@ class RankingMetrics(torchmetrics.Metric):  # type: ignore[misc]
     ----------
     metrics : str, Metric, or iterable of them
         Such as "ndcg@10", whose value is a tensor. Several metrics, in one text or in a list, have a dict of tensors.
-    convention : str or Convention
-        The convention that the values follow. "torchmetrics" gives the values of torchmetrics.
-    threads : int, optional
-        The number of threads. By default one per available CPU.
+    convention, threads
+        See `evaluate`. The convention "torchmetrics" gives the values of torchmetrics.
     **options
         Options of `torchmetrics.Metric`.
 

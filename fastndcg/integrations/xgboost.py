@@ -45,10 +45,8 @@ def metric(
     ----------
     metrics : str, Metric, or iterable of them
         Such as "map,ndcg@10". The last metric decides on early stopping.
-    convention : str or Convention
-        The convention that the values follow. "xgboost" gives the values of XGBoost's own ndcg, map and pre.
-    threads : int, optional
-        The number of threads. By default one per available CPU.
+    convention, threads
+        See `evaluate`. The convention "xgboost" gives the values of XGBoost's own ndcg, map and pre.
 
     Returns
     -------
