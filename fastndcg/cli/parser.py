@@ -45,16 +45,39 @@ OTHER_WORDS = {  # for what people write in the place of a command
 }
 
 
-OTHER_FLAGS = {  # for options that Python's arguments, other programs or other commands have
-    "-k": "Write the cutoff behind the metric: -m ndcg@10",
-    **dict.fromkeys(("--floor", "--floors"), "A floor is --fail-under METRIC=X"),
+def _split(texts: dict[str, str]) -> dict[str, str]:
+    """Return the text of each option, from texts of several options with blanks between them."""
+    return {flag: text for flags, text in texts.items() for flag in flags.split()}
+
+
+# What to write for options that Python's arguments, other programs or other commands have: for all commands, and before
+# that for some. A value in braces gives way to that of the user.
+REPORT = "A report compares runs: fastndcg compare QRELS RUN RUN --html FILE"
+OTHER_FLAGS = _split({
+    "-k --k --cutoff --top-k --top_k": "Write the cutoff behind the metric: -m ndcg@{10}",
+    "--floor --floors": "A floor is --fail-under METRIC=X",
     "--floor-by": "What must reach a floor is --fail-by",
-    "--html": "A report compares runs: fastndcg compare QRELS RUN RUN --html FILE",
-    **dict.fromkeys(("--trec", "--trec-eval"), "trec_eval's lines are evaluate --format trec"),
-    **dict.fromkeys(
-        ("--norm", "--normalization"), "The normalisation belongs to the method: --method 'wsum(norm=min_max)'"
-    ),
-}
+    "--html": REPORT,
+    "--trec --trec-eval --trec_eval": "trec_eval's lines are evaluate --format trec",
+    "--norm --normalization --normalize":
+        "The normalisation belongs to the method of a fusion: --method 'wsum(norm={min_max})'",
+})  # fmt: skip
+TUNE_FUSION = _split(
+    {
+        "-k --k --rrf-k --rrf_k": "The k of rrf belongs to the method: --method 'rrf(k={60})'",
+        "--queries": "Queries that a run lacks belong to the convention: --fusion-convention 'default(queries=raise)'",
+    }
+)
+FUSE = TUNE_FUSION | _split(
+    {
+        "--alpha": "The weights of the runs are --weights W,W",
+        "--top-k --top_k --limit": "The first documents of each query are --top {10}",
+        "--trec --trec-eval --trec_eval": "TREC's lines are written without an option",
+    }
+)
+FLAGS_OF_COMMANDS = {"fuse": FUSE, "tune-fusion": TUNE_FUSION}
+FLAG = re.compile(r"(--\w[\w-]*|-\w)=?(\S*)")
+VALUE = re.compile(r"\{(\w+)\}")
 
 
 class Parser(argparse.ArgumentParser):
@@ -68,13 +91,29 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}{command.explain_unknown(unknown[0], arguments)}")
         return arguments
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the arguments and unknown ones. Report an option of another program before what else is wrong."""
+        if self._subparsers is None and REQUESTED not in os.environ:
+            self._refuse_other_flags(args or [])
+        return super().parse_known_args(args, namespace)
+
+    def _refuse_other_flags(self, words: Sequence[str]) -> None:
+        """Report the first option that another program has, and this command has not."""
+        hints = OTHER_FLAGS | FLAGS_OF_COMMANDS.get(self.prog.split()[-1], {})
+        known = [flag for action in self._actions for flag in action.option_strings]
+        for place, word in enumerate(words):
+            parts = FLAG.fullmatch(word)
+            if word == "--":
+                return
+            if parts and parts[1] in hints and not any(flag.startswith(parts[1]) for flag in known):
+                value = parts[2] or "".join(words[place + 1 : place + 2])
+                self.error(f"unrecognized arguments: {word}. {put_value(hints[parts[1]], value)}")
+
     def explain_unknown(self, word: str, arguments: argparse.Namespace) -> str:
         """Return a suggestion for an argument that is not known, or an empty text."""
         flag, equals, _ = word.partition("=")
         if flag.startswith("--") and is_metric(flag[2:]):
             return f". Metrics are named behind -m: -m {flag[2:]}"
-        if flag in OTHER_FLAGS:
-            return f". {OTHER_FLAGS[flag]}"
         if flag.startswith("-"):
             flags = [flag for action in self._actions for flag in action.option_strings]
             return f".{suggest_name(flag, flags)}" if suggest_name(flag, flags) else ""
@@ -109,6 +148,19 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
             hanging = " " * len(term[0]) if term else ""
             lines.append(line if is_example else textwrap.fill(line, width, subsequent_indent=hanging))
         return "\n".join([*lines, ""])
+
+
+def put_value(hint: str, value: str) -> str:
+    """
+    Return a hint with the value of the user, if it is like the usual one in braces.
+
+    >>> put_value("-m ndcg@{10}", "5"), put_value("-m ndcg@{10}", "bm25.run"), put_value("norm={max}", "min-max")
+    ('-m ndcg@5', '-m ndcg@10', 'norm=min_max')
+    """
+    value = value.replace("-", "_")
+    usual = VALUE.search(hint)
+    is_alike = usual is not None and (value.isdigit() if usual[1].isdigit() else value.isidentifier())
+    return VALUE.sub(value if is_alike else r"\1", hint)
 
 
 def is_metric(word: str) -> bool:
@@ -201,7 +253,7 @@ def finish(arguments: argparse.Namespace) -> None:
         suffix = os.path.splitext(arguments.output or "")[1].lower()
         form = SUFFIXES.get(suffix, None if command.draws else command.formats[0])
         if form is not None and form not in command.formats:
-            hint = f". {OTHER_FLAGS['--html']}" * (form == "html")
+            hint = f". {REPORT}" * (form == "html")
             raise InvalidInputError(f"-o {shorten(arguments.output)}: {arguments.command} writes no {form}{hint}")
         arguments.format = form
 
