@@ -84,7 +84,7 @@ def test_fuse_files(race, tmp_path):
     expected = fn.fuse(paths, "rrf").to_dict()
     race(
         prepare_python("-m", "fastndcg", "fuse", *paths, "-o", target),
-        lambda _: check_fused(fn.read_run(target).to_dict(), expected),
+        lambda _: check_fused(fn.Run(target).to_dict(), expected),
         floors={"evaluating both": prepare_python("-m", "fastndcg", "evaluate", qrels, *paths, "-m", "ndcg@10")},
     )
 

@@ -36,7 +36,7 @@ def test_trec_files(race, tmp_path):
     code = f"import numpy; data = open({run!r}, 'rb').read()"
     race.info["peak_mib"] = measure_peak(f"import fastndcg; fastndcg.evaluate({qrels!r}, {run!r}, {METRICS!r})")
     race.info["peak_mib_of_reading"] = measure_peak(code)
-    means = fn.evaluate(fn.read_qrels(qrels).to_dict(), fn.read_run(run).to_dict(), METRICS).means()
+    means = fn.evaluate(fn.Qrels(qrels).to_dict(), fn.Run(run).to_dict(), METRICS).means()
 
     def check(printed):
         assert all(f"{value:.4f}" in printed for value in means), printed
@@ -55,7 +55,7 @@ def test_trec_text(race, tmp_path, kind):
     is_text = kind.startswith("no order")
     levels = 100 if is_text else None
     qrels, run = write_trec(tmp_path, race.size(2_000, 5), is_text=is_text, is_shuffled=is_text, levels=levels)
-    dicts = fn.read_qrels(qrels).to_dict(), fn.read_run(run).to_dict()
+    dicts = fn.Qrels(qrels).to_dict(), fn.Run(run).to_dict()
     race(
         lambda: fn.evaluate(qrels, run, METRICS).means(),
         lambda means: check_rows(*dicts, METRICS, means),

@@ -82,7 +82,7 @@ copybutton_prompt_is_regexp = True
 
 
 GUIDES = {  # of the pages of the API, by names: each links its guide
-    "guides/inputs": "Evaluator Results evaluate read_qrels read_run Qrels Run Rankings",
+    "guides/inputs": "Evaluator Results evaluate Qrels Run Rankings",
     "guides/metrics": "Metric CATALOG ndcg dcg average_precision reciprocal_rank precision recall f_score success "
     "r_precision list_metrics MetricRow",
     "guides/own_metrics": "Parameter register",

@@ -33,8 +33,6 @@ from fastndcg.fusion.tuning.result import FusionCurve as FusionCurve
 from fastndcg.fusion.tuning.result import TunedFusion as TunedFusion
 from fastndcg.fusion.tuning.tune import tune_fusion as tune_fusion
 from fastndcg.inputs.diversity import DiversityQrels as DiversityQrels
-from fastndcg.inputs.formats import read_qrels as read_qrels
-from fastndcg.inputs.formats import read_run as read_run
 from fastndcg.inputs.interactions import Interactions as Interactions
 from fastndcg.inputs.interactions import Recommendations as Recommendations
 from fastndcg.inputs.table import Qrels as Qrels

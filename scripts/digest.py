@@ -226,7 +226,7 @@ def forms() -> Lines:
         folder = Path(scratch)
         inputs: dict[str, tuple[Any, Any]] = {
             "dicts": dicts,
-            "values": (fn.Qrels.from_dict(dicts[0]), fn.Run.from_dict(dicts[1])),
+            "values": (fn.Qrels(dicts[0]), fn.Run(dicts[1])),
         }
         for maker in (pd.DataFrame, pl.DataFrame, pa.table):
             inputs[maker.__module__] = tuple(map(maker, sides))

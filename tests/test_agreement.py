@@ -154,7 +154,7 @@ def test_agreement_accepts_every_input_form(tmp_path):
     for path, table in zip(paths, tables, strict=True):
         lines = [f"{q} Q0 {d} 1 {score} x\n" for q, row in reversed(table.items()) for d, score in row.items()]
         path.write_text("".join(lines), encoding="utf-8")
-    runs = [fn.read_run(path) for path in paths]
+    runs = [fn.Run(path) for path in paths]
     by_name = fn.agreement(*tables, ALL).to_dict()
     for forms in ((tables[0], runs[1]), (runs[0], tables[1]), tuple(paths), tuple(map(str, paths))):
         assert fn.agreement(*forms, ALL).to_dict() == by_name

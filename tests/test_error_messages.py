@@ -49,8 +49,8 @@ CALLS = {
     "threads": lambda value: fn.evaluate(QRELS, RUN, "rr", threads=value),
     "progress": lambda value: fn.evaluate(QRELS, RUN, "rr", progress=value),
     "a column of results": lambda value: RESULT[value], "weights": lambda value: RESULT.mean(value),
-    "a path": lambda value: fn.read_run(value), "format": lambda value: fn.read_run("absent.run", format=value),
-    "Qrels": lambda value: fn.Qrels.from_dict(value), "Run": lambda value: fn.Run.from_dict({TEXT: value}),
+    "a path": lambda value: fn.Run(value), "format": lambda value: fn.Run("absent.run", format=value),
+    "Qrels": lambda value: fn.Qrels(value), "Run": lambda value: fn.Run({TEXT: value}),
     "Rankings": lambda value: fn.Rankings(value, value, [0, 1]), "Interactions": lambda value: fn.Interactions(value),
     "Recommendations": lambda value: fn.Recommendations([[1]], duplicates=value),
     "a query": lambda value: fn.explain(QRELS, RUN, "rr", query=value),
@@ -222,7 +222,7 @@ def test_a_missing_value_of_a_file_is_in_a_line(tmp_path):
         with pytest.raises(
             fn.InvalidInputError, match=rf"must have no null, but column '\w+' has one in line {line}\."
         ):
-            fn.read_qrels(path)
+            fn.Qrels(path)
 
 
 @pytest.mark.parametrize("files", [[], ["a.run"]])

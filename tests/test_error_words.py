@@ -52,7 +52,7 @@ def test_no_front_end_shows_the_other_s_words(tmp_path, run, arguments, call):
         )
     assert ".replace(" not in shell
     assert "fn." not in shell
-    assert "read_qrels" not in shell
+    assert "Qrels(path" not in shell
     assert "--" not in str(caught.value)
     assert "`fastndcg" not in str(caught.value)
     assert shell.rstrip() != f"fastndcg: error: {caught.value}"

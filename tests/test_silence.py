@@ -28,8 +28,8 @@ def test_a_run_without_any_judged_document_has_a_note(tmp_path, capsys):
     result = fn.evaluate(qrels, run, "rr")
     assert (result.means(), result.notes) == ([0.0], (note,))
     assert note in str(result)
-    fn.Qrels.from_dict(qrels).write(tmp_path / "q")
-    fn.Run.from_dict(run).write(tmp_path / "r")
+    fn.Qrels(qrels).write(tmp_path / "q")
+    fn.Run(run).write(tmp_path / "r")
     assert main(["evaluate", str(tmp_path / "q"), str(tmp_path / "r"), "-m", "rr"]) == 0
     assert note in capsys.readouterr().out
     assert any(note in line for line in compared_notes(qrels, {"a": run, "b": qrels}))
@@ -229,7 +229,7 @@ def test_output_has_the_format_of_its_suffix(tmp_path):
 def test_blank_lines_before_the_first_row_do_not_count(blank, tmp_path):
     path = tmp_path / "run.txt"
     path.write_bytes(f"{blank}1 Q0 a 1 0.5 x\n2 Q0 c 1 0.5 x\n".encode())
-    assert fn.read_run(path).to_dict() == {"1": {"a": 0.5}, "2": {"c": 0.5}}
+    assert fn.Run(path).to_dict() == {"1": {"a": 0.5}, "2": {"c": 0.5}}
 
 
 def test_report_allows_its_own_script_and_style_alone(tmp_path):
@@ -333,11 +333,11 @@ def list_empty_lists(found, folder):
     truth, run = {"q1": {"a"}, "q2": {"b"}}, dict(zip(("q1", "q2"), found, strict=True))
     columns = {"query": list(run), "relevant": [["a"], ["b"]], "retrieved": found}
     yield truth, run
-    yield fn.Qrels.from_dict(truth), fn.Run.from_dict(run)
+    yield fn.Qrels(truth), fn.Run(run)
     yield truth, {query: dict.fromkeys(ids, 1.0) for query, ids in run.items()}
     yield truth, {query: {"documents": [types.SimpleNamespace(id=name) for name in ids]} for query, ids in run.items()}
     yield [["a"], ["b"]], found
-    yield fn.DiversityQrels.from_dict({"q1": {"a": {"s": 1}}, "q2": {"b": {"s": 1}}}), run
+    yield fn.DiversityQrels({"q1": {"a": {"s": 1}}, "q2": {"b": {"s": 1}}}), run
     yield {"q1": [["a"], ["c"]], "q2": [["b", "c"]]}, run
     for number, make in enumerate((pd.DataFrame, pl.DataFrame, pa.table, list_rows)):
         yield make(columns), None
@@ -353,7 +353,7 @@ def list_empty_lists(found, folder):
             yield truth, paths[1]
     pl.DataFrame(columns).write_parquet(folder / "lists.parquet")
     yield folder / "lists.parquet", None
-    fn.Run.from_dict(run).write(folder / "run.json")
+    fn.Run(run).write(folder / "run.json")
     yield truth, folder / "run.json"
     pivot = pd.DataFrame({name: [1.0 if name in ids else np.nan for ids in found] for name in "ab"}, index=list(run))
     yield truth, pivot
@@ -411,9 +411,9 @@ def rank_alone(relevant, found):
         (lambda: fn.evaluate(EMPTY_TRUTH, HALF, "rr", duplicates="first").means(), [1 / 3]),
         (lambda: fn.evaluate(EMPTY_TRUTH, HALF, "rr", parents="before #").means(), [1 / 3]),
         (lambda: fn.agreement(FULL, HALF, "rbo").query_ids.tolist(), ["q1", "q2", "q3"]),
-        (lambda: len(fn.Run.from_dict(HALF).filter(["q2", "q3"]).top(1).queries), 2),
-        (lambda: fn.Run.from_dict(fn.Run.from_dict(HALF).to_dict()).to_dict(), {"q1": {"a": -1.0}, "q2": {}, "q3": {}}),
-        (lambda: fn.DiversityQrels.from_dict({"q": {}, "z": {"a": {"s": 1}}}).to_dict()["q"], {}),
+        (lambda: len(fn.Run(HALF).filter(["q2", "q3"]).top(1).queries), 2),
+        (lambda: fn.Run(fn.Run(HALF).to_dict()).to_dict(), {"q1": {"a": -1.0}, "q2": {}, "q3": {}}),
+        (lambda: fn.DiversityQrels({"q": {}, "z": {"a": {"s": 1}}}).to_dict()["q"], {}),
         (lambda: [rank_alone(["a"], ["a"]), rank_alone(["a"], []), rank_alone([], [])], [1, 0, 0]),
         (lambda: fn.beyond_accuracy([[0], []], "coverage", catalogue=2).means(), [1 / 2]),
         (lambda: fn.evaluate_spans({"q": [("a", 0, 9)]}, {"q": []}, "span_recall").means(), [0]),
@@ -445,7 +445,7 @@ QUERIES = [f"q{number}" for number in range(6)]
 LABELS = {query: {"d1": 1, "d2": 0} for query in QUERIES}
 SCORES = {query: {"d1": 2.0, "d2": 1.0} for query in QUERIES}
 NEAR = pd.DataFrame([(query, name, 1 / score) for query in QUERIES for name, score in SCORES[query].items()])
-DISTANCES = fn.Run.from_frame(NEAR.set_axis(["query", "document", "_distance"], axis=1), {"score": "_distance"})
+DISTANCES = fn.Run(NEAR.set_axis(["query", "document", "_distance"], axis=1), columns={"score": "_distance"})
 SAID = {  # by `evaluate`, and by all functions that join truth and predictions
     "a missing query": (LABELS, {query: SCORES[query] for query in QUERIES[1:]}, "judged queries missing in the run"),
     "another query": (LABELS, SCORES | {"q9": {"d1": 1.0}}, "queries of the run missing in the qrels: 1 (skip)"),
@@ -481,7 +481,7 @@ def test_every_function_that_joins_has_the_notes_of_evaluate(kind, function):
 
 
 def test_notes_of_other_functions_that_join():
-    fewer = fn.Run.from_frame(NEAR[2:].set_axis(["query", "document", "dist"], axis=1), {"score": "dist"})
+    fewer = fn.Run(NEAR[2:].set_axis(["query", "document", "dist"], axis=1), columns={"score": "dist"})
     agreed = str(fn.agreement(DISTANCES, fewer, "rbo"))
     assert "queries that only the first ranking has, left out: 1" in agreed
     assert "second ranking: column 'dist' has distances" in agreed

@@ -197,22 +197,22 @@ def read_selection(arguments: argparse.Namespace, runs: Sequence[str], judgments
     """Return the keywords of `evaluate` that select documents of embeddings, none without embeddings."""
     if judgments is None or not has_embeddings(runs):
         return {}
-    from fastndcg.inputs.formats import read_qrels
+    from fastndcg.inputs.table import Qrels
 
     selection: dict[str, Any] = {"missing_truth": arguments.missing_truth}
     if arguments.exclude is not None:
-        selection["exclude"] = read_qrels(arguments.exclude)
+        selection["exclude"] = Qrels(arguments.exclude)
     if arguments.candidates is not None:
-        selection["candidates"] = _read_candidates(arguments.candidates, judgments)
+        selection["candidates"] = _read_candidates(arguments.candidates, judgments.documents.are_texts)
     return selection
 
 
-def _read_candidates(path: str, judgments: Qrels) -> Any:
+def _read_candidates(path: str, are_texts: bool) -> Any:
     """Return the ids of a file with one in each row, or its documents for each query."""
-    from fastndcg.inputs.formats import read_qrels
     from fastndcg.inputs.side_files import is_list, read_ids
+    from fastndcg.inputs.table import Qrels
 
-    return read_ids(path, "document", are_texts=judgments.documents.are_texts) if is_list(path) else read_qrels(path)
+    return read_ids(path, "document", are_texts=are_texts) if is_list(path) else Qrels(path)
 
 
 def name_query(text: str, queries: IdColumn) -> Any:

@@ -63,7 +63,7 @@ def check_rows(rows: Any, name: str, error: type[InvalidTypeError] = InvalidType
 
 def read_table(kind: type[Side], rows: Any) -> Side:
     """Return judgments or a run as a table. Raise InvalidTypeError unless it is {text: {text: number}}."""
-    table = kind.from_dict(check_rows(rows, kind.what))
+    table = kind.of_dict(check_rows(rows, kind.what))
     if len(table) and not table.documents.are_texts:
         raise InvalidTypeError(
             f"ids of documents in `{kind.what}` must be texts, but one is {table.documents.name(0)}. Convert ids by "

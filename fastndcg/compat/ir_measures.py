@@ -287,7 +287,7 @@ def read_run_table(run: Any) -> Run | None:
     if not is_frame(run, "score") or not len(run):
         return None
     try:
-        table = Run.from_frame(run[[QUERY, DOCUMENT, "score"]], {"query": QUERY, "document": DOCUMENT})
+        table = Run(run[[QUERY, DOCUMENT, "score"]], columns={"query": QUERY, "document": DOCUMENT})
     except (InvalidInputError, InvalidTypeError):
         return None
     return table if table.queries.are_texts and table.documents.are_texts else None

@@ -168,7 +168,7 @@ class FusedRun(Run):
 
     Parameters
     ----------
-    query_ids, document_ids, values, source
+    data, documents, scores, columns, format, threads
         See `Run`.
 
     Attributes
@@ -370,7 +370,7 @@ def make_run(joined: JoinedRuns, fused: Array, ties: str, method: FusionMethod |
         lambda first, stop: sort(scores, keys, joined.document_rows, falls, joined.offsets, first, stop, rows, ordered)
     )
     groups = Groups(joined.offsets, None, joined.offsets[:-1])
-    run = FusedRun.__new__(FusedRun)
+    run = object.__new__(FusedRun)
     source = Source("the fused run", notes=_note_incomplete(joined.counts.n_incomplete, len(joined.queries)))
     run._fill(Rows(joined.queries, groups, ids.take(rows), read_only(ordered)), source)
     put(run, _counts=joined.counts, _method=method)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, 
 from fastndcg.inputs.arrays import AS_IDS, ArrayTruth, layout_and_values, read_ragged
 from fastndcg.inputs.dicts import holds_retrieved, is_id_list, is_id_rows, read_retrieved, snapshot
 from fastndcg.inputs.diversity import read_dict
-from fastndcg.inputs.formats import LabelsInFile, read_path
+from fastndcg.inputs.formats import LabelsInFile, read_file, read_path
 from fastndcg.inputs.frames import Frame, find_usual_roles, is_frame, is_pandas, refuse_unknown
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import (
@@ -52,7 +52,7 @@ from fastndcg.inputs.messages import (
 )
 from fastndcg.inputs.models import Model, match_scores, partition_model, read_score_matrix
 from fastndcg.inputs.records import is_golden_set, is_records, read_golden_set, read_records
-from fastndcg.inputs.streams import FileRequest, ScoredRows, StreamedTables, TablePair, read_truth_table
+from fastndcg.inputs.streams import FileRequest, ScoredRows, StreamedTables, TablePair
 from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run, Table, choose_run, refuse_repeated
 from fastndcg.inputs.table_sources import TableSource, open_tables
 from fastndcg.named_conventions import Convention
@@ -60,6 +60,7 @@ from fastndcg.rankings.rankings import Rankings, check_pool
 from fastndcg.rankings.validation import Array, as_offsets, as_scores, count_before
 
 Kind = Literal["truth", "run"]
+AnyTable = TypeVar("AnyTable", bound=Table)
 Reader: TypeAlias = Callable[[Any, Options], Any]
 
 
@@ -113,11 +114,11 @@ def _read_pivot(kind: type[Qrels | Run], frame: Any, options: Options) -> Any:
 
 def _read_golden_set(truth: Any, options: Options) -> Qrels:
     options.check_no_columns()
-    return Qrels.from_dict(read_golden_set(truth))
+    return Qrels.of_dict(read_golden_set(truth))
 
 
 def _read_run_frame(run: Any, options: Options) -> Run:
-    return choose_run(options).from_frame(run, options.name_columns("predictions"), threads=options.threads)
+    return choose_run(options).of_columns_in(run, options.name_columns("predictions"), options.threads)
 
 
 def _is_column_dict(value: Any) -> bool:
@@ -185,18 +186,28 @@ def _read_prepared(truth: Any, _: Options) -> Any:
     return truth
 
 
+def _read_matrix_of_items(truth: Any, options: Options) -> Interactions:
+    return Interactions.of_matrix(truth, options.threads)
+
+
+def _request_truth(options: Options) -> FileRequest:
+    return FileRequest(Qrels, options.name_columns("truth"), options, is_truth=options.kind is None)
+
+
 def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTables | TablePair | Qrels:
-    opened = open_tables(truth, "truth")
-    request = FileRequest(Qrels, options.name_columns("truth"), options, is_truth=True)
+    name = options.name("truth")
+    opened = open_tables(truth, name)
+    request = _request_truth(options)
     if isinstance(opened, TableSource):
-        return request.open(opened, "truth", "`truth`")  # type: ignore[no-any-return]
-    return request.read(Frame(opened, request.columns, "truth"))  # type: ignore[no-any-return]
+        return request.open(opened, name, f"`{name}`")  # type: ignore[no-any-return]
+    return request.read(Frame(opened, request.columns, name))  # type: ignore[no-any-return]
 
 
 def _read_truth_records(truth: Any, options: Options) -> ScoredRows | TablePair | Qrels:
-    refuse_several(truth, "truth")
-    records = read_records(truth, options.name_columns("truth"), "truth", "label")
-    return read_truth_table(records, options, records.source)
+    name = options.name("truth")
+    refuse_several(truth, name)
+    records = read_records(truth, options.name_columns("truth"), name, "label")
+    return _request_truth(options).read(records, records.source)  # type: ignore[no-any-return]
 
 
 def is_item_collection(value: Any) -> bool:
@@ -215,8 +226,9 @@ def _make_item_frame(value: Any, name: str, others: tuple[str, ...]) -> Any:
 
 
 def _read_run_records(run: Any, options: Options) -> Run:
-    refuse_several(run, "predictions")
-    records = read_records(run, options.name_columns("predictions"), "predictions", "score")
+    name = options.name("predictions")
+    refuse_several(run, name)
+    records = read_records(run, options.name_columns("predictions"), name, "score")
     records.list_names(*Run.roles)
     return choose_run(options).of_frame(records, options.threads, records.source)
 
@@ -237,10 +249,9 @@ FORMS = (
     InputForm("Rankings, Qrels or Interactions", lambda value: isinstance(value, Rankings | Qrels | Interactions),
               _read_prepared),
     InputForm("a Run", lambda value: isinstance(value, Run), run=lambda run, _: run),
-    InputForm("a scipy.sparse matrix", lambda value: hasattr(value, "tocsr"),
-              lambda truth, options: Interactions.of_matrix(truth, options.threads)),
+    InputForm("a scipy.sparse matrix", lambda value: hasattr(value, "tocsr"), _read_matrix_of_items),
     InputForm("the path of a file", is_path,
-              lambda path, options: read_path(path, FileRequest(Qrels, options.name_columns("truth"), options, True)),
+              lambda path, options: read_path(path, _request_truth(options)),
               lambda path, options: read_path(
                   path, FileRequest(choose_run(options), options.name_columns("predictions"), options)), (str,)),
     InputForm("", is_pivot, lambda truth, options: _read_pivot(Qrels, truth, options),
@@ -250,7 +261,7 @@ FORMS = (
     InputForm("a dict of retrieved documents", holds_retrieved,
               run=lambda run, options: choose_run(options).of_id_lists(read_retrieved(run)), types=(dict,)),
     InputForm("a dict of dicts or of ids", is_mapping, lambda truth, _: read_dict(Qrels, truth),
-              lambda run, options: choose_run(options).from_dict(run), (dict,)),
+              lambda run, options: choose_run(options).of_dict(run), (dict,)),
     InputForm("LensKit's lists of items", is_item_collection,
               lambda truth, options: _read_truth_frame(_make_item_frame(truth, "truth", ("score", "rank")), options),
               _read_recommended_items),
@@ -262,6 +273,7 @@ FORMS = (
 )  # fmt: skip
 BUILT_IN = {list, tuple, dict, str}
 LABEL_READERS = (_read_labels, _read_array_like)  # of arrays, which have no ids
+WITHOUT_IDS = (*LABEL_READERS, _read_prepared, _read_matrix_of_items)
 
 
 def find_form(value: Any, kind: Kind) -> InputForm | None:
@@ -282,9 +294,10 @@ def read_form(value: Any, kind: Kind, options: Options) -> Any:
     return None if form is None else getattr(form, kind)(value, options)
 
 
-def refuse_unknown_form(value: Any, name: str, kind: Kind) -> NoReturn:
-    """Raise InvalidTypeError for a value of no form, with a list of the known forms."""
-    *names, last = (form.name for form in FORMS if form.name and getattr(form, kind) is not None)
+def refuse_unknown_form(value: Any, name: str, kind: Kind, *, with_ids: bool = False) -> NoReturn:
+    """Raise InvalidTypeError for a value of no form, with a list of the known forms, or of those with ids."""
+    known = (form for form in FORMS if form.name and getattr(form, kind) is not None)
+    *names, last = (form.name for form in known if not with_ids or form.truth not in WITHOUT_IDS)
     raise InvalidTypeError(
         f"`{name}` must be {', '.join(names)} or {last}, but is of type {type(value).__name__}. Convert it to one of "
         "these"
@@ -303,6 +316,31 @@ def read_run_form(predictions: Any, name: str, options: Options) -> Run:
         refuse_convertible(predictions, name)
         refuse_unknown_form(predictions, name, "run")
     return cast(Run, run)
+
+
+def read_table(kind: type[AnyTable], data: Any, *, columns: Any, format: str | None, threads: int | None) -> AnyTable:
+    """Read judgments or a run in any of their forms, alone."""
+    if is_path(data):
+        return read_file(kind, data, format, columns, threads)
+    if format is not None:
+        raise InvalidInputError(f"`format` can only be used for a file, but `{kind.what}` is none. Leave it out")
+    options = Options(columns=columns, threads=threads, kind=kind)
+    side: Kind = "run" if issubclass(kind, Run) else "truth"
+    form = find_form(data, side)
+    table = None if form is None or form.truth in LABEL_READERS else getattr(form, side)(data, options)
+    if form is None or not isinstance(table, kind):
+        refuse_several(data, kind.what)
+        refuse_records(data, kind.what, kind.value_name)
+        refuse_convertible(data, kind.what)
+        if isinstance(table, Table):  # judgments without subtopics
+            raise InvalidInputError(f"`{kind.what}` must have subtopics, but has none. Take Qrels, or name a column")
+        refuse_unknown_form(data, kind.what, side, with_ids=True)
+    if columns and not table.source.columns:
+        raise InvalidInputError(
+            f"`columns` can only be used for frames, records and files with columns, but `{kind.what}` is {form.name}. "
+            "Leave it out"
+        )
+    return table
 
 
 class KnownPredictions(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
+from fastndcg.choices import Format
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.inputs.arrays import encode
 from fastndcg.inputs.dicts import READ_AS_IDS, holds_groups, list_groups, plain_rows, snapshot
@@ -39,30 +40,45 @@ class DiversityQrels(Qrels):
 
     Parameters
     ----------
-    query_ids, subtopic_ids, document_ids : sequences of str or int
-        One judgment each. A subtopic belongs to its query.
-    labels : sequence of numbers
-        A document is relevant to a subtopic if its label there is at least `rel` of the metric, 1 by default.
-    source : Source, optional
-        The place of the judgments for error messages, such as a file.
-    importance : sequence of numbers or texts, optional
-        The importance of each judgment's subtopic, above 0, for nugget_recall: "vital" is 1, "okay" 0.5. By default 1.
+    data : dict, frame, records, path or sequence of ids
+        Judgments by subtopic, in one of these forms:
+
+        - ``{query: {document: {subtopic: label}}}``. A document needs at least one label, 0 for not relevant;
+        - ``{query: groups of ids}``, of each of which one document is enough, such as evidence: group 1, 2 and so on is
+          a subtopic;
+        - a frame, records or a file with columns of queries, subtopics, documents and labels;
+        - the query of each judgment, with `subtopics`, `documents` and `labels`.
+    subtopics, documents, labels : sequences, optional
+        One entry a judgment. A subtopic belongs to its query. A document is relevant to a subtopic if its label there
+        is at least `rel` of the metric, 1 by default.
+    importance : dict or sequence, optional
+        The importance of subtopics, above 0, for nugget_recall: "vital" is 1, "okay" 0.5. By default 1.
+        ``{query: {subtopic: importance}}`` with a dict: a subtopic that is only here has no relevant document, and
+        counts. One entry a judgment with sequences. A frame has a column of it.
+    columns, format, threads
+        See `Qrels`.
 
     Raises
     ------
+    InvalidTypeError
+        If dicts are not nested so.
     InvalidInputError
-        If lengths differ, a label is not finite, or a document occurs twice in a subtopic of a query.
+        If lengths differ, a label is not finite, a group is empty, or a document occurs twice in a subtopic of a query.
         If an importance is not above 0, or a subtopic of a query has two.
 
     Examples
     --------
-    >>> qrels = DiversityQrels.from_dict({"q1": {"d1": {"cars": 1, "cats": 1}, "d2": {"cars": 1}}})
+    >>> qrels = fn.DiversityQrels({"q1": {"d1": {"cars": 1, "cats": 1}, "d2": {"cars": 1}}})
     >>> fn.evaluate(qrels, {"q1": {"d2": 0.9, "d1": 0.5}}, "S_recall@1, S_recall@2").to_dict()
     {'q1': {'S_recall@1': 0.5, 'S_recall@2': 1.0}}
+    >>> evidence = fn.DiversityQrels({"q1": [["d1", "d2"], ["d3"]]})
+    >>> fn.evaluate(evidence, {"q1": ["d2", "d4", "d3"]}, "evidence_recall@2, all_evidence@2").means()
+    [0.5, 0.0]
     """
 
     __slots__ = ("has_alternatives", "importance", "judgments", "patterns", "subtopic_offsets", "subtopics")
     by_subtopic = True
+    column_names = ("subtopics", "documents", "labels")
     has_alternatives: bool  # True for groups of which one document is enough
     importance: Array  # of each query's subtopics, in the order of `subtopics`
     judgments: Judgments
@@ -70,65 +86,56 @@ class DiversityQrels(Qrels):
     subtopics: IdColumn  # their ids, query after query: query q owns subtopic_offsets[q] up to subtopic_offsets[q + 1]
     subtopic_offsets: Array
 
-    def __init__(
-        self, query_ids: Any, subtopic_ids: Any, document_ids: Any, labels: Any, source: Source | None = None,
+    def __new__(
+        cls,
+        data: Any,
+        subtopics: Any = None,
+        documents: Any = None,
+        labels: Any = None,
+        *,
         importance: Any = None,
-    ) -> None:  # fmt: skip
-        source = source or Source(f"the {self.what}")
+        columns: Mapping[str, str] | None = None,
+        format: Format | None = None,
+        threads: int | None = None,
+    ) -> Self:
+        """Read the judgments."""
+        others = (subtopics, documents, labels)
+        if importance is None:
+            return cls._read(data, others, columns=columns, format=format, threads=threads)
+        if isinstance(data, Mapping):
+            return cls.of_dict(data, importance)
+        return cls.of_columns(data, *others, importance)
+
+    @classmethod
+    def of_columns(  # type: ignore[override]
+        cls, query_ids: Any, subtopic_ids: Any, document_ids: Any, labels: Any, importance: Any = None
+    ) -> Self:
+        """Build judgments from columns."""
+        source = Source(f"the {cls.what}")
         kinds = {"queries": query_ids, "subtopics": subtopic_ids, "documents": document_ids}
         queries, subtopics, documents = (
             IdColumn.of(ids, f"ids of {kind} in {source.name}") for kind, ids in kinds.items()
         )
         if not len(queries) == len(subtopics) == len(documents) == len(labels):
             raise InvalidInputError(
-                "`query_ids`, `subtopic_ids`, `document_ids` and `labels` of qrels must have the same length, got "
+                "queries, subtopics, documents and labels of qrels must have the same length, got "
                 f"{len(queries)}, {len(subtopics)}, {len(documents)} and {len(labels)}"
             )
         groups = group(queries)
         rows = Rows(queries.take(groups.firsts), groups, documents, labels)
-        self._collapse(rows, subtopics, source, None if importance is None else read_importance(importance, source))
+        weights = None if importance is None else read_importance(importance, source)
+        return cls.of_judgments(rows, subtopics, source, weights)
 
     @classmethod
     def of_judgments(cls, rows: Rows, subtopics: IdColumn, source: Source, importance: Array | None = None) -> Self:
         """Build judgments from rows that were grouped by query, with the subtopic, and its importance, of each row."""
-        table = cls.__new__(cls)
+        table = object.__new__(cls)
         table._collapse(rows, subtopics, source, importance)
         return table
 
     @classmethod
-    def from_dict(
-        cls, rows: Mapping[Any, Mapping[Any, Any] | Any], importance: Mapping[Any, Mapping[Any, Any]] | None = None
-    ) -> Self:
-        """
-        Build judgments from {query: {document: {subtopic: label}}}, or from {query: groups of ids}.
-
-        Parameters
-        ----------
-        rows : dict of dict of dict of numbers, or dict of lists of lists
-            The label of each document for each subtopic, 0 for not relevant. A document needs at least one. Or groups
-            of documents of which one is enough, such as evidence: group 1, 2 and so on is a subtopic.
-        importance : dict of dict of numbers or texts, optional
-            ``{query: {subtopic: importance}}``, above 0, for nugget_recall: "vital" is 1, "okay" 0.5. By default 1. A
-            subtopic that is only here has no relevant document, and counts.
-
-        Returns
-        -------
-        DiversityQrels
-            The judgments, with one row a query and document.
-
-        Raises
-        ------
-        InvalidTypeError
-            If the dicts are not nested so.
-        InvalidInputError
-            If a document has no labels, a label is not finite, or a group is empty or has an id twice.
-
-        Examples
-        --------
-        >>> evidence = DiversityQrels.from_dict({"q1": [["d1", "d2"], ["d3"]]})
-        >>> fn.evaluate(evidence, {"q1": ["d2", "d4", "d3"]}, "evidence_recall@2, all_evidence@2").means()
-        [0.5, 0.0]
-        """
+    def of_dict(cls, rows: Mapping[Any, Any], importance: Mapping[Any, Mapping[Any, Any]] | None = None) -> Self:
+        """Build judgments from {query: {document: {subtopic: label}}}, or from {query: groups of ids}."""
         if not is_nested(rows):
             raise InvalidTypeError("`qrels` by subtopic must be {query: {document: {subtopic: label}}}")
         copied_rows = snapshot(rows, "qrels")
@@ -284,8 +291,8 @@ class DiversityQrels(Qrels):
 def read_dict(kind: type[Kind], rows: Mapping[Any, Any]) -> Kind:
     """Read a table from a dict of dicts: judgments by subtopic if it has one dict more within."""
     if issubclass(DiversityQrels, kind) and isinstance(rows, Mapping) and is_nested(rows):
-        return cast(Kind, DiversityQrels.from_dict(rows))
-    return kind.from_dict(rows)
+        return cast(Kind, DiversityQrels.of_dict(rows))
+    return kind.of_dict(rows)
 
 
 def is_nested(rows: Mapping[Any, Any]) -> bool:

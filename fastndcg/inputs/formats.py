@@ -8,12 +8,11 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 import numpy as np
 
-from fastndcg.choices import Format
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth, convert_ranks, make_layout
 from fastndcg.inputs.diversity import DiversityQrels
@@ -62,111 +61,6 @@ TREC = {
 }  # fmt: skip
 DIVERSITY = Layout("query, subtopic, document, label", (0, 1, 2, 3), 4, 4, "label", describe_remedy("qrels"))
 MSMARCO = Layout("query, document, rank", (0, 1, 1, 2), 3, 3, "rank", describe_remedy("run"))
-
-
-def read_qrels(
-    path: FilePath,
-    *,
-    format: Format | None = None,
-    columns: Mapping[str, str] | None = None,
-    threads: int | None = None,
-) -> Qrels:
-    r"""
-    Read judgments.
-
-    Parameters
-    ----------
-    path : path
-        A file, plain or packed by gzip, bzip2 or zstd, or "-" for standard input. Addresses such as
-        ``s3://bucket/file`` are opened by fsspec, the extra `remote`.
-    format : str, optional
-        'trec' (query, iteration, document, label, separated by blanks or tabs), 'trec_diversity' (query, subtopic,
-        document, label), 'json' or 'jsonl' ({query: {document: label}} or records), 'csv' (fields between commas, tabs,
-        semicolons or blanks, with a header, or query, document, label), 'parquet' or 'arrow' (also Feather). By default
-        the first line decides, except for 'trec_diversity'. Lines of text that begin with # are comments.
-    columns : dict, optional
-        Names of columns of a CSV, Parquet or Arrow file, see `evaluate`. A name for scores is ignored: it is for the
-        run.
-    threads : int, optional
-        See `evaluate`.
-
-    Returns
-    -------
-    Qrels
-        The judgments, as DiversityQrels if labels are by subtopic.
-
-    Raises
-    ------
-    InvalidInputError
-        If a line lacks a field, a label is no number, or a document occurs twice in a query. Also if the file is empty
-        or no text. The message names the file and the line.
-    OSError
-        If the file cannot be read.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "qrels.txt"
-    ...     _ = path.write_text("q1 0 d1 2\nq1 0 d2 0\n")
-    ...     fn.read_qrels(path)
-    Qrels of 1 queries, 2 documents
-    """
-    return read_file(Qrels, path, format, columns, threads)
-
-
-def read_run(
-    path: FilePath,
-    *,
-    format: Format | None = None,
-    columns: Mapping[str, str] | None = None,
-    threads: int | None = None,
-) -> Run:
-    r"""
-    Read a run. Only scores rank the documents. TREC's rank column is ignored, as in trec_eval.
-
-    Parameters
-    ----------
-    path : path
-        A file, plain or packed by gzip, bzip2 or zstd, or "-" for standard input. Addresses such as
-        ``s3://bucket/file`` are opened by fsspec, the extra `remote`.
-    format : str, optional
-        'trec' (query, 'Q0', document, rank, score, name, separated by blanks or tabs), 'msmarco' (query, document,
-        rank), 'json' or 'jsonl' ({query: {document: score}} or records), 'csv' (fields between commas, tabs, semicolons
-        or blanks, with a header, or query, document, then rank, score or both), 'parquet' or 'arrow' (also Feather). By
-        default the first line decides. Numbers without a header are ranks if they are 1, 2, 3 and so on in each query,
-        and scores if one has a fraction. Lines of text that begin with # are comments.
-    columns : dict, optional
-        Names of columns of a CSV, Parquet or Arrow file, see `evaluate`. Names for labels and subtopics are ignored:
-        they are for the judgments.
-    threads : int, optional
-        See `evaluate`.
-
-    Returns
-    -------
-    Run
-        The score of each retrieved document.
-
-    Raises
-    ------
-    InvalidInputError
-        If a line lacks a field, a score is no number, or a document occurs twice in a query. Also if the file is empty
-        or no text. The message names the file and the line.
-    OSError
-        If the file cannot be read.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "run.txt"
-    ...     _ = path.write_text("q1 Q0 d1 1 0.9 bm25\nq1 Q0 d2 2 0.5 bm25\n")
-    ...     fn.read_run(path)
-    Run of 1 queries, 2 documents
-    """
-    return read_file(Run, path, format, columns, threads)
 
 
 def read_run_tag(path: FilePath) -> str | None:

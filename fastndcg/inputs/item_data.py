@@ -11,7 +11,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.dicts import is_id_rows
-from fastndcg.inputs.frames import ColumnNames, is_frame
+from fastndcg.inputs.frames import is_frame
 from fastndcg.inputs.ids import IdColumn, join_segments, split_spans
 from fastndcg.inputs.interactions import (
     Interactions,
@@ -117,9 +117,9 @@ def read_item_data(
 def _read_table(kind: type[Kind], value: Any, columns: Any, threads: int) -> Kind | None:
     """Read items with the ids of their users, or lists of texts. Return None for other items, which are numbers."""
     if is_frame(value):
-        return kind.from_frame(value, ColumnNames.of(columns, kind.side), threads=threads)
+        return kind.of_columns_in(value, columns, threads)
     if isinstance(value, Mapping):
-        return kind.from_dict(value)
+        return kind.of_dict(value)
     return kind.of_id_lists(dict(enumerate(value))) if is_id_rows(value) else None
 
 

@@ -411,6 +411,7 @@ class Options:
     `other` is the other side: predictions, of which the columns may be known when the truth is read, or the truth. With
     `is_alone`, there are no predictions, and with None, that is not known yet.
     `is_part` is True for judgments and a run that are parts of larger ones, and may have no query in common.
+    `kind` is the class of the table that is wanted, where judgments or a run are read alone.
     """
 
     offsets: Any = None
@@ -425,9 +426,16 @@ class Options:
     is_part: bool = False
     other: Any = None
     is_alone: bool | None = None
+    kind: Any = None
+
+    def name(self, side: str) -> str:
+        """Return what error messages call the input of a side: that of a table alone is its class."""
+        return side if self.kind is None else self.kind.what
 
     def name_columns(self, side: str) -> ColumnNames:
         """Return what is known of the columns of the truth, or of the predictions."""
+        if self.kind is not None:
+            return ColumnNames.of(self.columns, side)
         is_alone = self.is_alone if side == "truth" else None
         beside: tuple[str, ...] = ()
         if hasattr(self.other, "source"):  # of judgments or a run

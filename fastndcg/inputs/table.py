@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from fastndcg.choices import WrittenFormat
+from fastndcg.choices import Format, WrittenFormat
 from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Option, Row, shorten
 from fastndcg.exports import Exportable, FilePath, PrintedTable
 from fastndcg.inputs.arrays import convert_ranks
@@ -49,6 +49,7 @@ from fastndcg.rankings.validation import (
     read_only,
 )
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.imports import load
 from fastndcg.runtime.threads import check_threads, run_all
 
 
@@ -95,23 +96,40 @@ class Table(ReadOnly, Exportable):
     convert: ClassVar[Callable[..., Array]]  # from values, and their name, to an array that kernels read
     side: ClassVar[str]  # the argument of `evaluate`
     roles: ClassVar[tuple[str, ...]]  # of the columns of a frame
+    column_names: ClassVar[tuple[str, ...]]  # of the arguments beside the ids of queries
     by_subtopic: ClassVar[bool] = False
     may_repeat: ClassVar[bool] = False  # a document may occur several times in a query
     repeats_remedy: ClassVar[tuple[Any, ...]] = ("Keep one of them",)
 
-    def __init__(self, query_ids: Any, document_ids: Any, values: Any, source: Source | None = None) -> None:
-        source = source or Source(f"the {self.what}")
+    @classmethod
+    def _read(cls, data: Any, others: tuple[Any, ...], **options: Any) -> Self:
+        """Read data in one of its forms, or columns: the ids of queries and what stands beside them."""
+        if all(column is None for column in others):
+            return load("fastndcg.inputs.dispatch").read_table(cls, data, **options)  # type: ignore[no-any-return]
+        if any(column is None for column in others) or options.get("columns") or options.get("format"):
+            names = " and ".join(f"`{name}`" for name in cls.column_names)
+            raise InvalidInputError(
+                f"`{cls.what}` must have {names} where columns are given, without `columns` and "
+                "`format`. Give all of them, or a frame"
+            )
+        return cls.of_columns(data, *others)
+
+    @classmethod
+    def of_columns(cls, query_ids: Any, document_ids: Any, values: Any) -> Self:
+        """Build a table from columns."""
+        source = Source(f"the {cls.what}")
         queries = IdColumn.of(query_ids, f"ids of queries in {source.name}")
         documents = IdColumn.of(document_ids, f"ids of documents in {source.name}")
         if not len(queries) == len(documents) == len(values):
             raise InvalidInputError(
-                f"`query_ids`, `document_ids` and `{self.value_name}s` of a {self.what} must have the same length, got "
+                f"queries, documents and {cls.value_name}s of {cls.what} must have the same length, got "
                 f"{len(queries)}, {len(documents)} and {len(values)}"
             )
         groups = group(queries)
-        self._fill(Rows(queries.take(groups.firsts), groups, documents, values), source)
-        if not self.may_repeat:
-            self.refuse_repeats(None)
+        return cls.of(Rows(queries.take(groups.firsts), groups, documents, values), source)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return object.__new__, (type(self),), object.__getstate__(self)  # `__new__` of the class reads data
 
     def _check_restored(self) -> None:
         as_offsets(self.offsets, "offsets", len(self.documents))
@@ -129,12 +147,12 @@ class Table(ReadOnly, Exportable):
     @classmethod
     def of_distinct(cls, rows: Rows, source: Source) -> Self:
         """Build a table from rows that were grouped by query, and have each document of a query once."""
-        table = cls.__new__(cls)
+        table = object.__new__(cls)
         table._fill(rows, source)
         return table
 
     @classmethod
-    def from_dict(cls, rows: Mapping[Any, Any]) -> Self:
+    def of_dict(cls, rows: Mapping[Any, Any]) -> Self:
         """
         Build a table from {query: {document: value}}, or from {query: ids}.
 
@@ -177,28 +195,10 @@ class Table(ReadOnly, Exportable):
         return cls.of(Rows.in_order(queries, offsets, documents, cls._make_values(offsets)), source)
 
     @classmethod
-    def from_frame(cls, frame: Any, columns: Mapping[str, str] | None = None, *, threads: int | None = None) -> Self:
-        """
-        Build a table from a frame with a row for each document: pandas, Polars, pyarrow, DuckDB, or an Arrow stream.
-
-        Parameters
-        ----------
-        frame
-            Has a column of query ids, one of document ids, and one of labels or scores. Ranks 1, 2, 3 … in each query
-            may replace scores.
-        columns : dict, optional
-            Names of columns, such as ``{"query": "qid", "label": "grade"}``, if they are not usual ones. Names of
-            columns of the other table, labels or scores, are ignored, so that one dict serves both tables.
-        threads : int, optional
-            See `evaluate`.
-        """
+    def of_columns_in(cls, frame: Any, columns: Any, threads: int | None = None) -> Self:
+        """Build a table from a frame of any library. `columns` names those that have no usual name."""
         prepared = Frame(frame, ColumnNames.of(columns, cls.side), cls.what)
         prepared.list_names(*cls.roles)  # raises for each column that is named and absent
-        if "subtopic" in cls.roles and not cls.by_subtopic and prepared.has("subtopic"):
-            raise InvalidInputError(
-                f"`{cls.what}` must have no subtopics, but column {shorten(prepared.column_name('subtopic'))} has the "
-                "usual name of one. Use DiversityQrels.from_frame, or drop the column"
-            )
         return cls.of_frame(prepared, threads)
 
     @classmethod
@@ -244,7 +244,7 @@ class Table(ReadOnly, Exportable):
 
     def write(self, path: FilePath, *, format: WrittenFormat | None = None) -> None:
         """
-        Write the rows to a file, which `read_qrels` or `read_run` reads back with equal values.
+        Write the rows to a file, which the same class reads back with equal values.
 
         Whole ids are read back as texts, but from Parquet as numbers. Queries without documents stand in JSON alone.
 
@@ -288,7 +288,7 @@ class Table(ReadOnly, Exportable):
 
         Examples
         --------
-        >>> fn.Run.from_dict({"q1": {"d1": 0.3}, "q2": {"d1": 0.5}}).filter(["q2"]).to_dict()
+        >>> fn.Run({"q1": {"d1": 0.3}, "q2": {"d1": 0.5}}).filter(["q2"]).to_dict()
         {'q2': {'d1': 0.5}}
         """
         column = IdColumn.of(query_ids, "`query_ids`")
@@ -300,7 +300,7 @@ class Table(ReadOnly, Exportable):
 
     def to_dict(self) -> dict[Any, dict[Any, Any]]:
         """
-        Return {query: {document: value}}, which `from_dict` takes back.
+        Return {query: {document: value}}.
 
         Returns
         -------
@@ -309,7 +309,7 @@ class Table(ReadOnly, Exportable):
 
         Examples
         --------
-        >>> fn.Run.from_dict({"q1": {"d1": 0.3, "d2": 1.5}}).to_dict()
+        >>> fn.Run({"q1": {"d1": 0.3, "d2": 1.5}}).to_dict()
         {'q1': {'d1': 0.3, 'd2': 1.5}}
         """
         return dict(self.iterate_dicts())
@@ -530,27 +530,57 @@ def _unpack(value: Any) -> Any:
 
 
 class Qrels(Table):
-    """
+    r"""
     Judgments: the label of each judged document of each query. Qrels compare equal by identity only.
 
     Parameters
     ----------
-    query_ids, document_ids : sequences of str or int
-        The query and the document of each judgment, in any order.
-    values : sequence of numbers
-        Labels, 0 for not relevant, at most 2**53 in size.
-    source : Source, optional
-        The place of the rows for error messages, such as a file.
+    data : path, dict, frame, records or sequence of ids
+        Judgments with ids, in one of these forms:
+
+        - a file, plain or packed by gzip, bzip2 or zstd, or "-" for standard input. Addresses such as
+          ``s3://bucket/file`` are opened by fsspec, the extra `remote`;
+        - ``{query: {document: label}}``, or relevant ids, each with the label 1: ``{query: ids}``;
+        - a frame, or records, with queries, documents and labels, in any order;
+        - the query of each judgment, with `documents` and `labels`.
+    documents, labels : sequences, optional
+        The document and the label of each judgment. A label of 0 means not relevant; none is above 2**53 in size.
+    columns : dict, optional
+        Names of columns that differ from the usual ones, such as ``{"query": "qid", "label": "grade"}``. A name for
+        scores is ignored, so that one dict serves the run, too.
+    format : str, optional
+        Of a file: 'trec' (query, iteration, document, label, separated by blanks or tabs), 'trec_diversity' (query,
+        subtopic, document, label), 'json' or 'jsonl' ({query: {document: label}} or records), 'csv' (fields between
+        commas, tabs, semicolons or blanks, with a header, or query, document, label), 'parquet' or 'arrow' (also
+        Feather). By default the first line decides, except for 'trec_diversity'. Lines of text that begin with # are
+        comments.
+    threads : int, optional
+        See `evaluate`.
+
+    Returns
+    -------
+    Qrels
+        `DiversityQrels` if labels are by subtopic.
 
     Raises
     ------
     InvalidInputError
-        If lengths differ, a label is not finite, or a document occurs twice in a query.
+        If lengths differ, a line lacks a field, a label is not finite, or a document occurs twice in a query. The
+        message names the place.
+    OSError
+        If the file cannot be read.
 
     Examples
     --------
-    >>> Qrels.from_dict({"q1": {"d1": 2, "d2": 0}})
+    >>> fn.Qrels({"q1": {"d1": 2, "d2": 0}})
     Qrels of 1 queries, 2 documents
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "qrels.txt"
+    ...     _ = path.write_text("q1 0 d1 2\nq1 0 d2 0\n")
+    ...     fn.Qrels(path).to_dict()
+    {'q1': {'d1': 2, 'd2': 0}}
     """
 
     __slots__ = ()
@@ -560,8 +590,22 @@ class Qrels(Table):
     convert = staticmethod(as_labels)
     _list_trec = list_trec_qrels
     roles = ("query", "document", "label", "subtopic", "importance")
+    column_names: ClassVar[tuple[str, ...]] = ("documents", "labels")
     patterns: Patterns | None = None  # labels number these patterns if judgments are by subtopic
     has_alternatives: bool = False
+
+    def __new__(
+        cls,
+        data: Any,
+        documents: Any = None,
+        labels: Any = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        format: Format | None = None,
+        threads: int | None = None,
+    ) -> Self:
+        """Read the judgments."""
+        return cls._read(data, (documents, labels), columns=columns, format=format, threads=threads)
 
     def select_patterns(self, queries: Array) -> Patterns | None:
         """
@@ -604,27 +648,55 @@ class Qrels(Table):
 
 
 class Run(Table):
-    """
+    r"""
     The score of each document that a system retrieved for each query. Runs compare equal by identity only.
+
+    Only scores rank the documents. TREC's rank column is ignored, as in trec_eval.
 
     Parameters
     ----------
-    query_ids, document_ids : sequences of str or int
-        The query and the document of each retrieved document, in any order.
-    values : sequence of numbers
-        Scores, higher is better.
-    source : Source, optional
-        The place of the rows for error messages, such as a file.
+    data : path, dict, frame, records or sequence of ids
+        Retrieved documents with ids, in one of these forms:
+
+        - a file, plain or packed by gzip, bzip2 or zstd, or "-" for standard input. Addresses such as
+          ``s3://bucket/file`` are opened by fsspec, the extra `remote`;
+        - ``{query: {document: score}}``, or ranked ids, the best first: ``{query: ids}``;
+        - a frame, or records, with queries, documents and scores or ranks, in any order;
+        - the query of each retrieved document, with `documents` and `scores`.
+    documents, scores : sequences, optional
+        The document and the score of each retrieved document, higher is better.
+    columns : dict, optional
+        Names of columns that differ from the usual ones, such as ``{"query": "qid", "score": "bm25"}``. The key "rank"
+        names ranks in place of scores. A score that is called distance, ``_distance`` or the like ranks ascending, and
+        a note says so. Names for labels and subtopics are ignored: they are for the judgments.
+    format : str, optional
+        Of a file: 'trec' (query, 'Q0', document, rank, score, name, separated by blanks or tabs), 'msmarco' (query,
+        document, rank), 'json' or 'jsonl' ({query: {document: score}} or records), 'csv' (fields between commas, tabs,
+        semicolons or blanks, with a header, or query, document, then rank, score or both), 'parquet' or 'arrow' (also
+        Feather). By default the first line decides. Numbers without a header are ranks if they are 1, 2, 3 and so on in
+        each query, and scores if one has a fraction. Lines of text that begin with # are comments.
+    threads : int, optional
+        See `evaluate`.
 
     Raises
     ------
     InvalidInputError
-        If lengths differ, a score is no number, or a document occurs twice in a query.
+        If lengths differ, a line lacks a field, a score is no number, or a document occurs twice in a query. The
+        message names the place.
+    OSError
+        If the file cannot be read.
 
     Examples
     --------
-    >>> Run.from_dict({"q1": {"d1": 0.3, "d2": 1.5}})
+    >>> fn.Run({"q1": {"d1": 0.3, "d2": 1.5}})
     Run of 1 queries, 2 documents
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "run.txt"
+    ...     _ = path.write_text("q1 Q0 d1 1 0.9 bm25\nq1 Q0 d2 2 0.5 bm25\n")
+    ...     fn.Run(path).to_dict()
+    {'q1': {'d1': 0.9, 'd2': 0.5}}
     """
 
     __slots__ = ()
@@ -634,10 +706,24 @@ class Run(Table):
     convert = staticmethod(as_scores)
     _list_trec = list_trec_run
     roles = ("query", "document", "score")
+    column_names = ("documents", "scores")
     repeats_remedy = ("Keep one of them, or evaluate with ", Option("duplicates", "'first'"))
     is_empty: Array | None = None  # True for places without a document
     is_counted: bool = False  # True if a document counts in each of its rows
     keys: Array | None = None  # numbers that order rows of equal score by id, None where ids do
+
+    def __new__(
+        cls,
+        data: Any,
+        documents: Any = None,
+        scores: Any = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        format: Format | None = None,
+        threads: int | None = None,
+    ) -> Self:
+        """Read the run."""
+        return cls._read(data, (documents, scores), columns=columns, format=format, threads=threads)
 
     def write(self, path: FilePath, *, format: WrittenFormat | None = None, tag: str = DEFAULT_TAG) -> None:
         """Write the run as `Qrels.write` does: TREC's lines by falling score, equal ones in order, then `tag`."""
@@ -668,7 +754,7 @@ class Run(Table):
 
         Examples
         --------
-        >>> fn.Run.from_dict({"q1": {"d1": 0.3, "d2": 1.5, "d3": 0.3}}).top(2).to_dict()
+        >>> fn.Run({"q1": {"d1": 0.3, "d2": 1.5, "d3": 0.3}}).top(2).to_dict()
         {'q1': {'d2': 1.5, 'd1': 0.3}}
         """
         sizes = np.minimum(np.diff(self.offsets), min(check_whole_number(k, "k", 1), len(self.documents)))

@@ -45,7 +45,7 @@ TEXT = "Give text, plain or packed by gzip, bzip2 or zstd"
 
 def describe_remedy(what: str) -> tuple[Any, ...]:
     """Return what to do about a line that cannot be read, in a file of "qrels" or of a "run", as parts of a message."""
-    format = Words(f"fn.read_{what}(path, format=NAME)", f"--{what}-format NAME")
+    format = Words(f"fn.{what.capitalize()}(path, format=NAME)", f"--{what}-format NAME")
     return "Correct the line, or say what the file is: ", format
 
 

@@ -1,4 +1,4 @@
-"""Write judgments and runs as TREC, JSON, JSON Lines, CSV and Parquet, which `read_qrels` and `read_run` read back."""
+"""Write judgments and runs as TREC, JSON, JSON Lines, CSV and Parquet, which `Qrels` and `Run` read back."""
 
 from __future__ import annotations
 

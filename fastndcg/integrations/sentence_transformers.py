@@ -155,9 +155,7 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
         self._ids = [self.corpus_ids[place] for place in order]
         self._numbers = np.empty(len(order), "i8")
         self._numbers[order] = np.arange(len(order))
-        self._qrels = Qrels.from_dict(
-            {query: dict.fromkeys(self.relevant_docs[query], 1) for query in self.queries_ids}
-        )
+        self._qrels = Qrels({query: dict.fromkeys(self.relevant_docs[query], 1) for query in self.queries_ids})
 
     @property
     def cutoffs(self) -> Cutoffs:
@@ -199,7 +197,7 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
             )
         hits = zip(self.queries_ids, queries_result_list, strict=True)
         rows = {query: {hit["corpus_id"]: hit["score"] for hit in own} for query, own in hits}
-        return self._evaluate(Run.from_dict(rows))
+        return self._evaluate(Run(rows))
 
     def _search(self, model: Any, corpus_model: Any, corpus_embeddings: Any) -> dict[str, TopDocuments]:
         """Return the highest-scored documents for each score function."""

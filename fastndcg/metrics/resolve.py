@@ -116,7 +116,7 @@ def refuse_plain(metric: Metric) -> NoReturn:
     raise InvalidInputError(
         f"`truth` must have judgments by subtopic for {metric}. Give ",
         Words(
-            "read_qrels(path, format='trec_diversity'), or {query: {document: {subtopic: label}}}, a frame with a "
+            "Qrels(path, format='trec_diversity'), or {query: {document: {subtopic: label}}}, a frame with a "
             "column of subtopics, or a label matrix of documents by subtopics with `offsets`",
             "--qrels-format trec_diversity, or a file with a column of subtopics",
         ),

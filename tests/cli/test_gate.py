@@ -78,9 +78,9 @@ def test_saved_baseline(files, capsys):
 
 TRUTHS = {  # ways to give the judgments of a file
     "path": str,
-    "dict": lambda path: fn.read_qrels(path).to_dict(),
-    "frame": lambda path: fn.read_qrels(path).to_pandas(),
-    "records": lambda path: iter(fn.read_qrels(path).to_pandas().to_dict("records")),
+    "dict": lambda path: fn.Qrels(path).to_dict(),
+    "frame": lambda path: fn.Qrels(path).to_pandas(),
+    "records": lambda path: iter(fn.Qrels(path).to_pandas().to_dict("records")),
 }
 
 

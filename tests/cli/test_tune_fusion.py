@@ -16,8 +16,8 @@ METHOD = "wsum(norm=min_max)"
 def files(tmp_path):
     """Write judgments and two runs, and return their paths."""
     qrels, runs = draw_runs(0)
-    tables = {"qrels.txt": fn.Qrels.from_dict(qrels).to_trec()}
-    tables |= {f"{name}.run": fn.Run.from_dict(run).to_trec(tag=name) for name, run in runs.items()}
+    tables = {"qrels.txt": fn.Qrels(qrels).to_trec()}
+    tables |= {f"{name}.run": fn.Run(run).to_trec(tag=name) for name, run in runs.items()}
     for name, text in tables.items():
         (tmp_path / name).write_text(text)
     return [str(tmp_path / name) for name in tables]
@@ -42,7 +42,7 @@ def test_writes_the_fused_run_and_other_formats(files, tmp_path, capsys):
     groups = {f"q{q}": f"user{q % 10}" for q in range(30)}
     tuned = fn.tune_fusion(files[0], files[1:], "ndcg@5", [METHOD], clusters=groups)
     assert json.loads(capsys.readouterr().out)[1]["difference"] == tuned.rows[1].difference
-    assert fn.read_run(fused).to_dict() == tuned.apply(files[1:]).to_dict()
+    assert fn.Run(fused).to_dict() == tuned.apply(files[1:]).to_dict()
 
 
 def test_report_and_picture_show_the_curve(files, tmp_path, capsys):
@@ -69,7 +69,7 @@ def test_a_method_without_a_curve_loses_nothing_but_the_picture(files, tmp_path,
     assert main(["tune-fusion", *files, "--method", method, "--run", str(fused), "--plot", str(picture)]) == 2
     printed = capsys.readouterr()
     assert "best on all queries" in printed.out
-    assert len(fn.read_run(fused)) > 0
+    assert len(fn.Run(fused)) > 0
     assert not picture.exists()
     message = "--plot needs a best method that is linear in its weights, such as wsum or rrf, but"
     assert f"{message} {method} is not. Everything else was written." in printed.err

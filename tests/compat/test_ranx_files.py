@@ -53,7 +53,7 @@ def test_ranx_trec_lines(tmp_path):
     assert (tmp_path / "run.trec").read_text(encoding="utf-8") == lines
     ours.Run(RUN).save(tmp_path / "run.gz")
     assert gzip.decompress((tmp_path / "run.gz").read_bytes()).decode().endswith("q2 Q0 d1 2 -2.0 None\n")
-    assert fn.read_run(tmp_path / "run.trec").queries.names().tolist() == ["q1", "q2"]
+    assert fn.Run(tmp_path / "run.trec").queries.names().tolist() == ["q1", "q2"]
 
 
 def test_ranx_json_keeps_queries_without_documents(tmp_path):

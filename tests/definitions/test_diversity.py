@@ -189,7 +189,7 @@ IMPORTANCE = {"q": {"n1": "vital", "n2": "Vital", "n3": "okay", "n4": 0.5}}  # n
 @EVALUATE
 def test_nuggets_have_importance_and_partial_support(evaluate):
     """Vital nuggets count 1 and okay ones 1/2; partial support counts 1/2. The strict score is of vital nuggets."""
-    qrels = fn.DiversityQrels.from_dict(JUDGED, IMPORTANCE)
+    qrels = fn.DiversityQrels(JUDGED, importance=IMPORTANCE)
     run = {"q": ["d3", "d2", "d1"]}
     for metric, expected in {
         "nugget_recall@1": 1 * (1 / 2) / (1 + 1 + 1 / 2 + 1 / 2),
@@ -210,7 +210,7 @@ def test_importance_lasts_through_files_and_filters(tmp_path):
     """CSV and frames have the importance, also of nuggets that no document supports. JSON refuses it."""
     pytest.importorskip("pyarrow")
     other = {"p": {"d": {"n9": 1, "n1": 0}}, **JUDGED}
-    qrels = fn.DiversityQrels.from_dict(other, IMPORTANCE)
+    qrels = fn.DiversityQrels(other, importance=IMPORTANCE)
     run = {"q": ["d3", "d1"], "p": ["x"]}
     expected = fn.evaluate(qrels, run, "nugget_recall@1, nugget_recall").values
     assert expected.tolist() == [[0, 0], [(1 / 2) / 3, (3 / 2) / 3]]
@@ -237,7 +237,7 @@ def test_importance_lasts_through_files_and_filters(tmp_path):
 )
 def test_wrong_importance_is_refused(importance, message):
     with pytest.raises(fn.InvalidInputError, match=message):
-        fn.DiversityQrels.from_dict(JUDGED, importance)
+        fn.DiversityQrels(JUDGED, importance=importance)
 
 
 def test_a_nugget_has_one_importance():

@@ -278,7 +278,7 @@ PAIRS = [("default", "trec_eval_9"), ("lightgbm", "default(gain=exp2)"), ("defau
 
 def explain_mean(metric, here, there, run=MEAN_RUN):
     """Check the explanation of a mean against two evaluations. Return None if there is no mean under one of the two."""
-    qrels = fn.DiversityQrels.from_dict(SUBTOPICS) if metric.record.by_subtopic else MEAN_QRELS
+    qrels = fn.DiversityQrels(SUBTOPICS) if metric.record.by_subtopic else MEAN_QRELS
     try:
         conventions = [allow_undefined(parse_convention(own)) for own in (here, there)]
         both = [fn.evaluate(qrels, run, metric, convention=own) for own in conventions]

@@ -16,8 +16,8 @@ LABELS = [[1, 0, 2], [0, 0, 0], [0, 1, 0], [1, 1, 0]]
 SCORES = [[3, 2, 1], [1, 2, 3], [5, 5, 5], [1, 3, 2]]
 RESULT = fn.evaluate(LABELS, SCORES, "ndcg@2,rr")
 WITH_IDS = fn.evaluate({"a_b": {"x": 1}, "c&d": {"x": 0}}, {"a_b": {"y": 2, "x": 1}, "c&d": {"x": 1}}, "map,rr")
-RUN = fn.Run.from_dict({"q_1": {"d|1": 0.1, "d2": 1.5}, "q2": {"d1": -2.0}})
-QRELS = fn.Qrels.from_dict({1: {5: 1, 6: 0}, 2: {7: 2}})
+RUN = fn.Run({"q_1": {"d|1": 0.1, "d2": 1.5}, "q2": {"d1": -2.0}})
+QRELS = fn.Qrels({1: {5: 1, 6: 0}, 2: {7: 2}})
 
 
 @pytest.fixture(scope="module")
@@ -123,12 +123,12 @@ def test_runs_and_qrels_convert_to_frames_and_texts():
     assert QRELS.to_polars().rows() == [(1, 5, 1), (1, 6, 0), (2, 7, 2)]
     assert QRELS.to_arrow().to_pydict() == {"query": [1, 1, 2], "document": [5, 6, 7], "label": [1, 0, 2]}
     for exported in (RUN.to_pandas(), RUN.to_polars(), RUN.to_arrow()):
-        assert fn.Run.from_frame(exported).to_dict() == RUN.to_dict()
+        assert fn.Run(exported).to_dict() == RUN.to_dict()
     assert r"| q\_1 | d\|1 | 0.1 |" in RUN.to_markdown()
     assert r"q\_1 & d\textbar{}1 & 0.1 \\" in RUN.to_latex()
     assert json.loads(RUN.to_json()) == RUN.to_dict()
     assert RUN.to_csv().splitlines()[1] == "q_1,d|1,0.1"
-    assert fn.Run.from_dict({"=1+1": {"@x": 1.0}}).to_csv().splitlines()[1] == "=1+1,@x,1.0"
+    assert fn.Run({"=1+1": {"@x": 1.0}}).to_csv().splitlines()[1] == "=1+1,@x,1.0"
 
 
 def test_explanations_export_the_ranking():

@@ -108,7 +108,7 @@ def test_fused_scores_equal_the_reference(case):
 def test_normalised_scores_of_any_size_equal_the_reference(row, norm, unit, name):
     convention = parse_fusion_convention(name)
     scores = {document: score * unit for document, score in row.items()}
-    joined = join_runs([fn.Run.from_dict({"q": scores})] * 2, ["a", "b"], convention)
+    joined = join_runs([fn.Run({"q": scores})] * 2, ["a", "b"], convention)
     own = normalize(joined, [parse_norm(norm)] * 2, convention, ["zero"] * 2)[0]
     expected = reference.normalize(scores, parse_norm(norm), convention)
     assert own.tolist() == pytest.approx(list(expected.values()), rel=1e-11, abs=1e-12)

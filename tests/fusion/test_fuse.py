@@ -26,7 +26,7 @@ def test_fused_run_is_evaluated_compared_and_written(tmp_path):
     assert isinstance(fused, fn.Run)
     assert fn.evaluate(qrels, fused, "rr").mean() == {"RR": 1.0}
     assert fn.compare(qrels, {"a": A, "fused": fused}, "rr").table()
-    assert fn.read_run(tmp_path / "fused.run").to_dict() == fused.to_dict()
+    assert fn.Run(tmp_path / "fused.run").to_dict() == fused.to_dict()
     assert repr(fused) == "FusedRun of 2 queries, 6 documents by rrf"
     assert fused.filter(["q1"]).method == ""
 
@@ -37,9 +37,9 @@ def test_all_forms_of_runs_give_the_same_fused_run(tmp_path):
     rows = [(query, document, score) for query, row in A.items() for document, score in row.items()]
     frame = pd.DataFrame(rows, columns=["query", "document", "score"])
     path = tmp_path / "a.run"
-    fn.Run.from_dict(A).write(path, tag="a")
+    fn.Run(A).write(path, tag="a")
     records = [{"query": q, "document": d, "score": s} for q, d, s in rows]
-    forms = [fn.Run.from_dict(A), frame, str(path), records, fn.Run(*zip(*rows, strict=True))]
+    forms = [fn.Run(A), frame, str(path), records, fn.Run(*zip(*rows, strict=True))]
     expected = fn.fuse(RUNS, "mnz").to_dict()
     for form in forms:
         assert fn.fuse([("a", form), ("b", B)], "mnz").to_dict() == expected
@@ -156,7 +156,7 @@ def test_a_run_that_lacks_a_query_has_no_part_in_it(method, absent):
     [
         ({"runs": {"a": A}}, "two or more runs, but has 1"),
         ({"runs": []}, "two or more runs, but has 0"),
-        ({"runs": fn.Run.from_dict(A)}, "not Run"),
+        ({"runs": fn.Run(A)}, "not Run"),
         ({"runs": [("a", A), ("a", B)]}, "'a' occurs 2 times"),
         ({"runs": {1: A, 2: B}}, "texts as names"),
         ({"runs": {"a": A, "b": {"q1": {"d1": float("nan")}, "q2": {"d": 1.0}}}}, "d1 of query q1 in run 'b' is nan"),
@@ -196,7 +196,7 @@ def test_a_run_that_lacks_a_query_has_no_part_in_it(method, absent):
         ({"method": "mapfuse", "train": ({"q1": {"d1": 1}}, {"a": A, "c": B})}, "same runs as `runs`.* Name them"),
         ({"method": "mapfuse", "train": ({"q8": {"d1": 1}}, {"a": A, "b": B})}, "judged queries in its runs"),
         ({"method": max}, "must be a text such as 'rrf\\(k=60\\)', not builtin_function"),
-        ({"runs": {"a": A, "b": fn.Qrels.from_dict({"q1": {"d1": 1}})}}, "must be a run, not judgments"),
+        ({"runs": {"a": A, "b": fn.Qrels({"q1": {"d1": 1}})}}, "must be a run, not judgments"),
     ],
 )  # fmt: skip
 def test_wrong_input_is_refused(arguments, message):
@@ -220,7 +220,7 @@ def test_repeated_documents_are_refused(tmp_path):
 def test_linear_fusion_is_the_weighted_sum_of_normalised_scores():
     """`join_runs` and `normalize` give what a search for weights needs: no NaN, and the fused score is a sum."""
     convention = fn.fusion_conventions["default"]
-    joined = join_runs([fn.Run.from_dict(A), fn.Run.from_dict(B)], ["a", "b"], convention)
+    joined = join_runs([fn.Run(A), fn.Run(B)], ["a", "b"], convention)
     points = normalize(joined, [parse_norm("min_max")] * 2, convention, ["zero"] * 2)
     fused = fn.fuse(RUNS, "wsum(norm=min_max)", weights=[0.3, 0.7]).to_dict()
     assert joined.scores.shape == points.shape == (2, 6)

@@ -94,8 +94,8 @@ def test_many_documents_below_the_depth_change_no_value(convention):
 def test_steps_are_at_the_crossings():
     """A document with (1, 0) and one with (0, 3) cross at 3/4: 1 w = 3 (1 - w)."""
     assert find_steps([1.0, 0.0], [0.0, 3.0]) == [0, Fraction(3, 4), 1]
-    qrels = fn.Qrels.from_dict({"q": {"a": 1}})
-    run = fn.Run.from_dict({"q": {"a": 1.0, "b": 0.5}})
+    qrels = fn.Qrels({"q": {"a": 1}})
+    run = fn.Run({"q": {"a": 1.0, "b": 0.5}})
     judged = judge(qrels, run, "rr")
     steps = search_line(judged, np.array([1.0, 0.0]), np.array([0.0, 3.0]))
     assert steps.starts.tolist() == pytest.approx([0.0, 3 / 4], abs=1e-15)

@@ -66,7 +66,7 @@ def draw_whole_scores():
 def make_lines(qrels, runs, method, metric, **options):
     fused = fn.fuse(runs, method, **options)
     alone = [fn.fuse(runs, method, weights=weights, **options).to_dict() for weights in ([1, 0], [0, 1])]
-    table = qrels if isinstance(qrels, fn.Qrels) else fn.Qrels.from_dict(qrels)
+    table = qrels if isinstance(qrels, fn.Qrels) else fn.Qrels(qrels)
     judged = judge(table, fused, metric)
     x, y = (np.array([own[q][d] for q, row in fused.to_dict().items() for d in row])[judged.rows] for own in alone)
     return judged, x, y
@@ -517,7 +517,7 @@ def test_apply_takes_runs_by_their_names_in_any_order(tmp_path):
     paths = []
     for name, run in reversed(runs.items()):
         paths.append(tmp_path / f"{name}.run")
-        fn.Run.from_dict(run).write(paths[-1])
+        fn.Run(run).write(paths[-1])
     assert tuned.apply(paths).to_dict() == expected
     others = [path.rename(path.with_name(f"new {path.name}")) for path in reversed(paths)]
     assert tuned.apply(others).to_dict() == expected
@@ -552,8 +552,8 @@ def test_a_fold_without_judged_queries_is_refused():
 
 def check_recorded_pair(pair, method="wsum(norm=min_max)", depth=None):
     """Compare the tuned mean of two recorded runs with 101 weights, and with the public functions."""
-    qrels = fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
-    runs = {name: fn.read_run(drawn_run(name)) for name in pair}
+    qrels = fn.Qrels(DRAWN_RUNS / "qrels.txt.gz")
+    runs = {name: fn.Run(drawn_run(name)) for name in pair}
     options = {"depth": depth}
     tuned = fn.tune_fusion(qrels, runs, "ndcg@10", [method], **options)
     assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@10").means()[0] == tuned.best.mean

@@ -134,10 +134,10 @@ def read(rng):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "run.txt")
         file.write_text(text)
-        fn.read_run(file)
+        fn.Run(file)
         judged = fn.Qrels(queries, documents, np.ones(200, "i8"))
         fn.evaluate(judged, run, "ndcg").save(Path(folder, "result"), truth=judged)
-    fn.Run.from_dict({"a": ["1", "2"]}).to_trec()
+    fn.Run({"a": ["1", "2"]}).to_trec()
     for labels in (rng.integers(0, 3, 200), rng.integers(-1, 300, 200), rng.random(200)):
         qrels = fn.Qrels(queries, documents, labels)
         for convention in ("default", "trec_eval", "trec_eval_9"):
@@ -151,7 +151,7 @@ def read(rng):
             q: {d: s for p, d, s in zip(queries, documents, scores.tolist(), strict=True) if p == q} for q in queries
         }
         fn.evaluate(judged, run_dict, "ndcg,ap")
-        common.judge(fn.Qrels.from_dict(judged), fn.Run.from_dict(run_dict), run_dict).with_tie_keys()
+        common.judge(fn.Qrels(judged), fn.Run(run_dict), run_dict).with_tie_keys()
         numbers = rng.permutation(200)
         fn.evaluate(fn.Qrels(numbers // 20, numbers, labels), fn.Run(numbers // 20, numbers, scores), "ndcg")
     some = np.isin(queries, ["q1", "q4", "q6"])  # so that judgments of the others are left out

@@ -200,7 +200,7 @@ def test_dict_row_changed_while_reading_gives_new_values(change, place):
     rows = {f"q{number}": {f"d{number}{place}": float(place) for place in range(3)} for number in range(3)}
     qrels = {f"q{number}": {f"d{number}2": 1, f"d{number}1": 2} for number in range(3)}
     with changed_after_its_size_was_taken(table, rows[f"q{place}"], CHANGES[change]):
-        run = fn.Run.from_dict(rows)
+        run = fn.Run(rows)
     result, expected = (fn.evaluate(qrels, given, METRICS).to_dict() for given in (run, rows))
     assert result == expected
 

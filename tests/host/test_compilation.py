@@ -22,7 +22,7 @@ LINE = f"fastndcg: compiling kernels as they are needed, about 0.6 s each{HINT}"
         ("", ["numba", "llvmlite", "numpy", "pandas", "polars", "pyarrow", "tqdm", "scipy"]),
         ("fn.Metric.parse('P(rel=2)@5'), fn.nDCG @ 10, fn.conventions, fn.CATALOG, dir(fn)", ["numba", "numpy"]),
         ("fn.Rankings([1], [1], [0, 1])", ["numba", "pandas", "pyarrow"]),
-        ("fn.Qrels.from_dict({'q': {'d': 1}})", ["pandas", "polars", "pyarrow", "tqdm"]),
+        ("fn.Qrels({'q': {'d': 1}})", ["pandas", "polars", "pyarrow", "tqdm"]),
         ("fn.evaluate([[1]], [[1]], 'ndcg')", ["pandas", "polars", "pyarrow", "tqdm"]),
     ],
 )

@@ -63,7 +63,7 @@ def test_offsets_of_texts(kind):
             refused(lambda table=table: fn.evaluate(table, metrics="rr"), "ffset")
             batch = pa.record_batch({name: table[name].chunk(0) for name in table.column_names})
             refused(lambda batch=batch: fn.evaluate(batch, metrics="rr"), "ffset")
-            refused(lambda table=table: fn.Run.from_frame(table), "ffset")
+            refused(lambda table=table: fn.Run(table), "ffset")
 
 
 def test_offsets_beyond_the_data():
@@ -192,8 +192,8 @@ def test_files_of_every_writer(tmp_path, writer):
     WRITERS[writer](GOOD.select(["query", "document", "label"]), tmp_path / "qrels")
     WRITERS[writer](GOOD.select(["query", "document", "score"]), tmp_path / "run")
     assert fn.evaluate(tmp_path / "qrels", tmp_path / "run", "ndcg,map").values.tobytes() == expected
-    assert len(fn.read_qrels(tmp_path / "qrels", format="arrow")) == N
-    assert len(fn.read_run(tmp_path / "run", columns={"score": "score"})) == N
+    assert len(fn.Qrels(tmp_path / "qrels", format="arrow")) == N
+    assert len(fn.Run(tmp_path / "run", columns={"score": "score"})) == N
 
 
 def test_categories_with_several_dictionaries(tmp_path):
@@ -229,7 +229,7 @@ def test_arrow_files_that_are_cut(tmp_path, writer):
             fn.evaluate(path, metrics="rr")
         assert str(path) in str(error.value)
         with pytest.raises(fn.InvalidInputError) as error:
-            fn.read_run(path)
+            fn.Run(path)
         assert str(path) in str(error.value)
 
 
@@ -238,7 +238,7 @@ def test_feather_before_arrow(tmp_path):
     path = tmp_path / "old.feather"
     path.write_bytes(b"FEA1" + bytes(64) + b"FEA1")
     with pytest.raises(fn.InvalidInputError, match=r"old.feather must hold a whole Arrow or Feather file, .* Write"):
-        fn.read_run(path)
+        fn.Run(path)
 
 
 PEAK = """

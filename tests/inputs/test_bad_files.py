@@ -48,7 +48,7 @@ def test_qrels_file(tmp_path, case):
     path = tmp_path / "qrels.txt"
     path.write_bytes(content)
     with pytest.raises(fn.InvalidInputError, match="^" + re.escape(f"{path}{message}")):
-        fn.read_qrels(path)
+        fn.Qrels(path)
 
 
 BAD_RUNS = {
@@ -80,8 +80,8 @@ def test_paths_that_cannot_be_read(tmp_path):
     with pytest.raises(fn.InvalidInputError, match="must hold Parquet files, but the folder has none"):
         fn.evaluate(tmp_path, {"q1": {"d1": 1}}, "ndcg")
     for nothing in ("a\0b", "\ud800", 5, None):
-        with pytest.raises(fn.InvalidTypeError, match=r"must be the path of a file, but (is not: |its type is )"):
-            fn.read_qrels(nothing)
+        with pytest.raises(fn.InvalidTypeError, match=r"must be the path of a file, (but is not: |a data frame, )"):
+            fn.Qrels(nothing)
 
 
 ONE = {"q1": {"d1": 1}}
@@ -144,8 +144,10 @@ def test_negative_label_in_qrels_where_the_convention_refuses_it():
 
 
 def test_tables_of_other_shapes():
-    with pytest.raises(fn.InvalidTypeError, match="`run` must map queries to dicts, but is a list"):
-        fn.Run.from_dict([("q1", "d1", 1)])
+    with pytest.raises(fn.InvalidTypeError, match="`run` must be a Run, the path of a file, a data frame, a dict of"):
+        fn.Run([1, 2])
+    with pytest.raises(fn.InvalidInputError, match=r"`run` must have `documents` and `scores` where columns are given"):
+        fn.Run(["q1"], ["d1"])
     with pytest.raises(fn.InvalidInputError, match="must have the same length, got 1, 2 and 1"):
         fn.Qrels(["q1"], ["d1", "d2"], [1])
     with pytest.raises(fn.InvalidTypeError, match="ids of queries in the qrels must be all texts or all"):
@@ -179,7 +181,7 @@ def test_inputs_that_do_not_go_together():
         (MEMORY, (ONE, ONE), {"memory": "1GB"}),
         (PROGRESS, ([[1]], [[1]]), {"progress": print}),
         (PROGRESS, (ONE, ONE), {"progress": print}),
-        ("`truth` must not be a Run. Pass the judgments first, then the run", (fn.Run.from_dict(ONE), ONE), {}),
+        ("`truth` must not be a Run. Pass the judgments first, then the run", (fn.Run(ONE), ONE), {}),
     ):  # fmt: skip
         with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
             fn.evaluate(*arguments, metrics="ndcg", **ways)
@@ -187,18 +189,18 @@ def test_inputs_that_do_not_go_together():
 
 SVMLIGHT = b"1 qid:1 1:0.5\n"
 CASES = {
-    "TREC": (b"1 Q0 a 1 1 t\n", b"\n", lambda path: fn.read_run(path, threads=1)),
-    "TREC without a record": (b"", b"\n", lambda path: fn.read_run(path, threads=1)),
-    "TREC, blanks": (b"1 Q0 a 1 1 t\n", b" \r\n", lambda path: fn.read_run(path, threads=1)),
-    "TREC, comments": (b"1 Q0 a 1 1 t\n", b"#\n", lambda path: fn.read_run(path, threads=1)),
-    "MS MARCO": (b"1\ta\t1\n", b"\n", lambda path: fn.read_run(path, threads=1)),
-    "JSON Lines": (b'{"1": {"a": 1}}\n', b"\n", fn.read_run),
-    "JSON Lines without a record": (b"", b"\n", lambda path: fn.read_run(path, format="jsonl")),
-    "JSON Lines, record after them": (b"", b"\n", lambda path: fn.read_run(path, format="jsonl")),
-    "JSON": (b'{"1":\n', b"\n", lambda path: fn.read_run(path, format="json")),
-    "CSV": (b"qid,docno,score\n1,a,1\n", b"\n", fn.read_run),
-    "CSV without a record": (b"", b"\n", lambda path: fn.read_run(path, format="csv")),
-    "fields between blanks": (b"qid docno score\n1 a 1\n", b"\n", fn.read_run),
+    "TREC": (b"1 Q0 a 1 1 t\n", b"\n", lambda path: fn.Run(path, threads=1)),
+    "TREC without a record": (b"", b"\n", lambda path: fn.Run(path, threads=1)),
+    "TREC, blanks": (b"1 Q0 a 1 1 t\n", b" \r\n", lambda path: fn.Run(path, threads=1)),
+    "TREC, comments": (b"1 Q0 a 1 1 t\n", b"#\n", lambda path: fn.Run(path, threads=1)),
+    "MS MARCO": (b"1\ta\t1\n", b"\n", lambda path: fn.Run(path, threads=1)),
+    "JSON Lines": (b'{"1": {"a": 1}}\n', b"\n", fn.Run),
+    "JSON Lines without a record": (b"", b"\n", lambda path: fn.Run(path, format="jsonl")),
+    "JSON Lines, record after them": (b"", b"\n", lambda path: fn.Run(path, format="jsonl")),
+    "JSON": (b'{"1":\n', b"\n", lambda path: fn.Run(path, format="json")),
+    "CSV": (b"qid,docno,score\n1,a,1\n", b"\n", fn.Run),
+    "CSV without a record": (b"", b"\n", lambda path: fn.Run(path, format="csv")),
+    "fields between blanks": (b"qid docno score\n1 a 1\n", b"\n", fn.Run),
     "svmlight": (SVMLIGHT, b"\n", lambda path: fn.evaluate(path, [1.0], "rr", threads=1)),
 }
 ENDS = {"JSON Lines, record after them": b'{"1": {"a": 1}}\n', "JSON": b'{"a": 1}}'}

@@ -28,7 +28,7 @@ def written(tmp_path, content, name="file"):
     return path
 
 
-def refused(tmp_path, content, message, read=fn.read_qrels):
+def refused(tmp_path, content, message, read=fn.Qrels):
     """Assert that reading the content raises an error that begins with the path and this message."""
     path = written(tmp_path, content)
     with pytest.raises(fn.InvalidInputError) as error:
@@ -56,20 +56,20 @@ HEADER = b"query,doc,label\n"
     ],
 )  # fmt: skip
 def test_damaged_csv_names_the_place(tmp_path, content, message):
-    refused(tmp_path, content, message, lambda path: fn.read_qrels(path, format="csv"))
+    refused(tmp_path, content, message, lambda path: fn.Qrels(path, format="csv"))
 
 
 def test_csv_with_other_bytes_where_nobody_looks(tmp_path):
     """CSV is read despite long texts and bytes that are not UTF-8 in unneeded columns, and despite NUL in ids."""
     path = written(tmp_path, b"query,doc,label,t\nq,d,1,\xff\nq,e\x00,0," + b"x" * 140_000 + b"\n")
-    assert fn.read_qrels(path).documents.names().tolist() == ["d", "e\0"]
+    assert fn.Qrels(path).documents.names().tolist() == ["d", "e\0"]
 
 
 def test_json_with_too_many_digits(tmp_path):
     message = "must hold numbers, but a whole number has more than 4300 digits. Write fewer"
     long = b"1" * 5000
     refused(tmp_path, b'{"q": {"d": ' + long + b"}}", f", line 1: {message}")
-    read = lambda path: fn.read_qrels(path, format="jsonl")  # noqa: E731
+    read = lambda path: fn.Qrels(path, format="jsonl")  # noqa: E731
     refused(tmp_path, b'{"q": {"d": 1}}\n{"r": {"d": ' + long + b"}}\n", f", line 2: {message}", read)
     refused(
         tmp_path, b'{"q": {"d": 1, "d": 2}}', ", line 1: an object must have each key once, but 'd' stands twice. Keep"
@@ -84,10 +84,10 @@ def test_bzip2_with_bytes_behind(tmp_path, behind):
 
 def test_bzip2_of_many_blocks_and_streams(tmp_path):
     halves = gzip.compress(QRELS[:10]) + gzip.compress(QRELS[10:])
-    assert len(fn.read_qrels(written(tmp_path, halves))) == 2
+    assert len(fn.Qrels(written(tmp_path, halves))) == 2
     lines = b"".join(b"q%d 0 d%d 1\n" % (row // 10, row) for row in range(60_000))
     packed = bz2.compress(lines, 1) + bz2.compress(b"") + bz2.compress(b"q 0 d 1\n")
-    assert len(fn.read_qrels(written(tmp_path, packed))) == 60_001
+    assert len(fn.Qrels(written(tmp_path, packed))) == 60_001
     refused(tmp_path, packed[:-3], " must be a whole bzip2 file, but is not: it ends within a stream. Get it anew")
     broken = packed[:5000] + b"xxxxxx" + packed[5006:]
     refused(tmp_path, broken, " must be a whole bzip2 file, but is not: Invalid data stream. Get it anew")
@@ -101,7 +101,7 @@ def test_files_packed_otherwise(tmp_path, packed, by):
 def test_zstd_that_begins_with_a_frame_to_skip(tmp_path):
     zstd = pytest.importorskip("backports.zstd")
     packed = b"\x5a\x2a\x4d\x18\x04\0\0\0abcd" + zstd.compress(QRELS)
-    assert len(fn.read_qrels(written(tmp_path, packed))) == 2
+    assert len(fn.Qrels(written(tmp_path, packed))) == 2
     for damaged in (packed[:12] + b"junk", packed[:-7]):
         refused(tmp_path, damaged, " must be a whole zstd file, but is not: ")
 
@@ -184,7 +184,7 @@ def evaluated(path, format):
                 return None
             return fn.evaluate(given, metrics=METRICS)
         if format == "csv":
-            return fn.evaluate(fn.read_qrels(path, format="csv"), fn.read_run(path, format="csv"), METRICS)
+            return fn.evaluate(fn.Qrels(path, format="csv"), fn.Run(path, format="csv"), METRICS)
         return fn.evaluate(path, metrics=METRICS, memory="9kB")
     except fn.FastndcgError:
         return None

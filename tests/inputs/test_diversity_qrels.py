@@ -48,7 +48,7 @@ class TestInputs:
         path = tmp_path_factory.mktemp("qrels") / "qrels"
         path.write_bytes("".join(data.draw(blanks).join(line) + "\n" for line in lines).encode())
         run = {query: {document: 1.0 for _, _, document in rows} for query, _, _ in rows}
-        found = fn.evaluate(fn.read_qrels(path, format="trec_diversity"), run, METRICS)
+        found = fn.evaluate(fn.Qrels(path, format="trec_diversity"), run, METRICS)
         queries, topics, documents, labels = zip(*lines, strict=True)
         given_lists = fn.DiversityQrels(queries, topics, documents, [int(label) for label in labels])
         assert found.values.tobytes() == fn.evaluate(given_lists, run, METRICS).values.tobytes()
@@ -113,7 +113,7 @@ class TestErrors:
         path = tmp_path / "qrels"
         path.write_text(text)
         with pytest.raises(fn.InvalidInputError, match=message):
-            fn.read_qrels(path, format="trec_diversity")
+            fn.Qrels(path, format="trec_diversity")
 
     @pytest.mark.parametrize(
         ("judgments", "message"),

@@ -49,8 +49,8 @@ def test_every_format(tmp_path, name, pack):
     assert fn.evaluate(*paths, METRICS).to_dict() == EXPECTED
     formats = {"beir and msmarco": ("csv", "msmarco"), "json on one line": ("json", "jsonl")}
     formats = formats.get(name, (name.partition(" ")[0],) * 2)
-    qrels = fn.read_qrels(paths[0], format=formats[0])
-    assert fn.evaluate(qrels, fn.read_run(paths[1], format=formats[1]), METRICS).to_dict() == EXPECTED
+    qrels = fn.Qrels(paths[0], format=formats[0])
+    assert fn.evaluate(qrels, fn.Run(paths[1], format=formats[1]), METRICS).to_dict() == EXPECTED
 
 
 @pytest.mark.parametrize("name", ["trec", "json", "json on one line", "jsonl"])
@@ -61,7 +61,7 @@ def test_columns_are_those_of_csv(tmp_path, name):
     sheet = tmp_path / "qrels.csv"
     sheet.write_text("qid,d,label\n7,d1,1\n")
     assert len(fn.evaluate(sheet, paths[1], "rr", columns={"document": "d"})) == 1
-    for read, path in zip((fn.read_qrels, fn.read_run), paths, strict=True):
+    for read, path in zip((fn.Qrels, fn.Run), paths, strict=True):
         message = rf"^`columns` can only be used for CSV.* in JSON, but {re.escape(str(path))} is read as \w+\."
         with pytest.raises(fn.InvalidInputError, match=message):
             read(path, columns={"document": "d"})
@@ -71,12 +71,12 @@ def test_columns_are_those_of_csv(tmp_path, name):
 def test_names_and_ids_of_csv(tmp_path):
     path = tmp_path / "run.csv"
     path.write_text("A,B,C\n007,1,0.5\n")
-    run = fn.read_run(path, columns={"query": "A", "document": "B", "score": "C"})
+    run = fn.Run(path, columns={"query": "A", "document": "B", "score": "C"})
     assert run.queries.names().tolist() == ["007"]
     assert run.documents.names().tolist() == ["1"]
     path = tmp_path / "run.csv"
     path.write_text(f"query,doc,score\nq,0x10,{2**53 + 1}\nq,0x1f,{2**53}\n")
-    run = fn.read_run(path)
+    run = fn.Run(path)
     assert run.documents.names().tolist() == ["0x10", "0x1f"]
     assert run.values[0] > run.values[1]
 
@@ -103,7 +103,7 @@ def test_wrong_values_in_csv(rows, message, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text(f"query,doc,score\n{rows}")
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message.replace('PATH', str(path)))}$"):
-        fn.read_run(path, format="csv")
+        fn.Run(path, format="csv")
 
 
 def test_values_in_json_name_the_file(tmp_path):
@@ -170,7 +170,7 @@ def test_what_is_refused(tmp_path, kind, text, message):
     path = tmp_path / "file"
     path.write_text(text)
     with pytest.raises(fn.InvalidInputError) as error:
-        (fn.read_run if kind == "run" else fn.read_qrels)(path)
+        (fn.Run if kind == "run" else fn.Qrels)(path)
     assert message in str(error.value)
     assert str(path) in str(error.value) or "rows" in message
 
@@ -236,7 +236,7 @@ def put(tmp_path):
 def test_runs_as_people_have_them(put, text):
     """RR is (1/2 + 1) / 2: the relevant document of the first query is second."""
     path = put(text)
-    for run in (path, fn.read_run(path)):
+    for run in (path, fn.Run(path)):
         assert fn.evaluate(ONE, run, "rr").to_dict() == {"1": {"RR": 1 / 2}, "2": {"RR": 1.0}}
 
 
@@ -255,7 +255,7 @@ def test_runs_as_people_have_them(put, text):
 def test_judgments_as_people_have_them(put, text):
     path = put(text)
     assert fn.evaluate(path, OWN_RUN, "rr").to_dict() == {"1": {"RR": 1 / 2}, "2": {"RR": 1.0}}
-    assert len(fn.read_qrels(path)) >= 2
+    assert len(fn.Qrels(path)) >= 2
 
 
 @pytest.mark.parametrize(
@@ -327,8 +327,8 @@ def test_formats_are_named_on_the_command_line(put, capsys):
     assert ",0.75," in capsys.readouterr().out
     assert main(["evaluate", qrels, run, "-m", "rr", "--run-format", "trec"]) == 2
     assert "say what the file is: --run-format NAME" in capsys.readouterr().err
-    with pytest.raises(fn.InvalidInputError, match=re.escape("say what the file is: fn.read_run(path, format=NAME)")):
-        fn.read_run(run, format="trec")
+    with pytest.raises(fn.InvalidInputError, match=re.escape("say what the file is: fn.Run(path, format=NAME)")):
+        fn.Run(run, format="trec")
 
 
 def test_a_file_is_opened_once(put):
@@ -409,13 +409,13 @@ WHOLE = re.compile(
 )
 
 
-@pytest.mark.parametrize("read", [fn.read_qrels, fn.read_run], ids=["qrels", "run"])
+@pytest.mark.parametrize("read", [fn.Qrels, fn.Run], ids=["qrels", "run"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_wrong_file_kinds_raise(tmp_path, kind, read):
     path = tmp_path / "file"
     path.write_bytes(KINDS[kind] if isinstance(KINDS[kind], bytes) else KINDS[kind].encode())
     for format, sides in FITTING.items():
-        fitting = sides[read is fn.read_run]
+        fitting = sides[read is fn.Run]
         if fitting is not None and kind in fitting:
             assert len(read(path, format=format)) > 0
             continue

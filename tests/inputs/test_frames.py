@@ -87,8 +87,8 @@ def test_frames_without_documents_and_with_other_names():
     columns = {"query": "A", "document": "B", "label": "C", "score": "D"}
     assert fn.evaluate(renamed, metrics=METRICS, columns=columns).to_dict() == EXPECTED["default"]
     del columns["score"]
-    qrels = fn.Qrels.from_frame(renamed, columns)
-    run = fn.Run.from_frame(renamed, {"query": "A", "document": "B", "score": "D"})
+    qrels = fn.Qrels(renamed, columns=columns)
+    run = fn.Run(renamed, columns={"query": "A", "document": "B", "score": "D"})
     assert fn.evaluate(qrels, run, METRICS).to_dict() == EXPECTED["default"]
 
 
@@ -208,7 +208,7 @@ def test_bad_categories_and_runs():
     last = fn.evaluate({"a": {"y": 1}}, run, "rr", convention="default(nan_scores=last)")
     assert last["rr"].tolist() == [1 / 2]
     with pytest.raises(fn.InvalidInputError, match=r"rows 0 and 1\. Keep one of them"):
-        fn.Run.from_frame(run.assign(docid="x", score=1))
+        fn.Run(run.assign(docid="x", score=1))
     with pytest.raises(fn.InvalidInputError, match=r"`truth` must convert to Arrow columns, but does.*. Cast them to"):
         fn.evaluate(pd.DataFrame({"q": np.array(["a", 1], object), "label": 1, "score": 1}), metrics="rr")
 
@@ -271,7 +271,7 @@ def test_decimals_are_the_nearest_floats(tmp_path):
     wide = given.set_column(2, "score", pa.array(DECIMALS, pa.decimal256(60, 20)))
     floats = np.array(list(map(float, DECIMALS)))
     for frame in (given, wide, given.to_pandas(), pl.from_arrow(given)):
-        assert fn.Run.from_frame(frame).values.tobytes() == floats.tobytes()
+        assert fn.Run(frame).values.tobytes() == floats.tobytes()
     expected = fn.evaluate(np.array(labels, "f8"), floats, "dcg,rr", query_ids=queries)
     rows = given.append_column("label", pa.array(labels))
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=50)
@@ -386,7 +386,7 @@ def test_column_names_without_frame_raise():
 def test_evaluators_and_agreement():
     evaluator = fn.Evaluator(pl.DataFrame(GRADES), "rr", columns=BOTH)
     assert len(evaluator.evaluate(pl.DataFrame(BM25))) == 2
-    assert len(evaluator.evaluate(DICT)) == len(evaluator.evaluate(fn.Run.from_dict(DICT))) == 2
+    assert len(evaluator.evaluate(DICT)) == len(evaluator.evaluate(fn.Run(DICT))) == 2
     with pytest.raises(fn.InvalidInputError, match=r"none is 'bm25', named for score: .*`predictions` has 'qid', "):
         evaluator.evaluate(pl.DataFrame(BM25).rename({"bm25": "score"}))
     assert fn.Evaluator(pl.DataFrame(ROWS), "rr", columns=BOTH).evaluate().means() == [1.0]
@@ -416,7 +416,7 @@ def test_subtopics_out_of_place(tmp_path):
     )
     with pytest.raises(fn.InvalidInputError, match=r"that of document y \(.*qrels\.csv, line 3\) is -1"):
         fn.evaluate(path, {"a": {"x": 1.0}}, "s_recall@1", convention="default(negative_labels=raise)")
-    assert sorted(fn.read_qrels(path).source.numbers.tolist()) == [2, 3]
+    assert sorted(fn.Qrels(path).source.numbers.tolist()) == [2, 3]
     rule = "must have no scores if it has subtopics, but column 'intent' has the usual name of one: give the run apart"
     with pytest.raises(fn.InvalidInputError, match=rule):
         fn.evaluate(
@@ -433,13 +433,16 @@ def test_column_with_misleading_name(tmp_path, form):
     assert fn.evaluate(other, DICT, "rr").mean() == {"RR": 1.0}
 
 
-def test_judgments_that_take_no_subtopics():
-    frame = pl.DataFrame(TOPICS)
-    message = "must have no subtopics, but column 'intent' has the usual name of one. Use DiversityQrels"
-    with pytest.raises(fn.InvalidInputError, match=message):
-        fn.Qrels.from_frame(frame, {"label": "grade", "subtopic": "intent"})
-    made = fn.DiversityQrels.from_frame(frame, {"label": "grade", "subtopic": "intent"})
+@pytest.mark.parametrize("kind", [fn.Qrels, fn.DiversityQrels])
+def test_judgments_with_subtopics(kind):
+    made = kind(pl.DataFrame(TOPICS), columns={"label": "grade", "subtopic": "intent"})
+    assert isinstance(made, fn.DiversityQrels)
     assert len(fn.evaluate(made, DICT, "s_recall@1")) == 2
+
+
+def test_judgments_without_subtopics():
+    with pytest.raises(fn.InvalidInputError, match=r"`qrels` must have subtopics, but has none\. Take Qrels, or name"):
+        fn.DiversityQrels({"q": {"d": 1}})
 
 
 def test_truth_without_columns(tmp_path):

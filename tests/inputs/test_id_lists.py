@@ -49,10 +49,10 @@ def test_ids_in_other_functions():
     assert explained.value == 1 / 2
     assert [row.document for row in explained.ranking] == ["d9", "d1"]
     assert fn.agreement(RANKED, RANKED, "tau_b").mean() == {"tau_b": 1.0}
-    assert fn.Run.from_dict(RANKED).values.tolist() == [-1, -2, -3, -1, -2]
-    assert fn.Qrels.from_dict(RELEVANT).values.tolist() == [1, 1, 1, 1]
+    assert fn.Run(RANKED).values.tolist() == [-1, -2, -3, -1, -2]
+    assert fn.Qrels(RELEVANT).values.tolist() == [1, 1, 1, 1]
     odd = ["\ud800", "a\0", "", *("x" * size for size in (31, 32, 33, 1000))]
-    assert fn.Run.from_dict({"q": odd}).documents.names().tolist() == odd
+    assert fn.Run({"q": odd}).documents.names().tolist() == odd
 
 
 def test_ids_without_kernels(monkeypatch):
@@ -144,7 +144,7 @@ SEVERAL = {
     "a dict of paths": (QRELS, {"a": "a.run", "b": "b.run"}), "a list of paths": (QRELS, ["a.run", "b.run"]),
     "a list of dicts": (QRELS, [{"q1": {"d1": 1}}, {"q1": {"d1": 1}}]),
     "a list of ranked ids": (QRELS, [RANKED, RANKED]),
-    "a tuple of runs": (QRELS, (fn.Run.from_dict(SCORES), fn.Run.from_dict(SCORES))),
+    "a tuple of runs": (QRELS, (fn.Run(SCORES), fn.Run(SCORES))),
     "a list of files of judgments": (["a.qrels", "b.qrels"], RANKED),
     "a dict of arrays": ([[1, 0]], {"a": np.ones((1, 2)), "b": np.ones((1, 2))}),
     "a dict of items": (fn.Interactions([1], offsets=[0, 1]), {"a": np.ones((1, 1), int), "b": np.ones((1, 1), int)}),
@@ -165,7 +165,7 @@ def test_a_dict_of_items_against_interactions_says_what_to_give():
 def test_labels_of_some_queries_and_ids_of_others_are_one_truth():
     labelled, listed = {"q1": {"a": 2, "x": 0}}, {"q2": ["b", "c"]}
     for truth in (labelled | listed, listed | labelled, labelled | {"q2": {"b", "c"}}):
-        assert fn.Qrels.from_dict(truth).to_dict() == {"q1": {"a": 2, "x": 0}, "q2": {"b": 1, "c": 1}}
+        assert fn.Qrels(truth).to_dict() == {"q1": {"a": 2, "x": 0}, "q2": {"b": 1, "c": 1}}
         for evaluate in (fn.evaluate, fn.reference.evaluate):
             values = evaluate(truth, {"q1": ["a"], "q2": ["c"]}, "recall, dcg").to_dict()
             assert values == {"q1": {"R": 1, "DCG": 2}, "q2": {"R": 1 / 2, "DCG": 1}}
@@ -248,7 +248,7 @@ def test_named_fields(tmp_path):
     path = tmp_path / "run.jsonl"
     path.write_text('{"a": "q", "b": "d", "c": 0.5}\n')
     names = {"query": "a", "document": "b", "score": "c"}
-    assert len(fn.read_run(path, columns=names)) == 1
+    assert len(fn.Run(path, columns=names)) == 1
     assert fn.evaluate({"q": {"d": 1}}, path, "rr", columns=names).to_dict() == {"q": {"RR": 1.0}}
 
 
@@ -328,7 +328,7 @@ BAD_JSON = {
 
 
 def read(path):
-    run = fn.read_run(path)
+    run = fn.Run(path)
     return run.queries.names().tolist(), run.documents.names().tolist(), list(map(repr, run.values.tolist()))
 
 

@@ -69,13 +69,13 @@ def test_ties_by_document_id():
 
 
 def test_tables_are_used_again():
-    qrels = fn.Qrels.from_dict(QRELS)
+    qrels = fn.Qrels(QRELS)
     evaluator = fn.Evaluator(qrels, "rr")
     first = evaluator.evaluate(RUN)
     assert evaluator.evaluate({"q3": {"b": 2.0, "a": 1.0}})["rr"].tolist() == [1 / 2, 0, 0]
-    np.testing.assert_array_equal(evaluator.evaluate(fn.Run.from_dict(RUN)).values, first.values)
+    np.testing.assert_array_equal(evaluator.evaluate(fn.Run(RUN)).values, first.values)
     assert repr(qrels) == "Qrels of 3 queries, 5 documents"
-    assert len(fn.Run.from_dict(RUN)) == 5
+    assert len(fn.Run(RUN)) == 5
 
 
 def test_join_many_queries_and_documents():
@@ -189,10 +189,10 @@ def test_empty_inputs_are_valid():
 def test_labels_in_files_have_signs_and_the_smallest_type(tmp_path):
     qrels = tmp_path / "qrels"
     qrels.write_text("q 0 a +2\nq 0 b -1\nq 0 c 007\n")
-    assert fn.read_qrels(qrels).values.tolist() == [2, -1, 7]
-    assert fn.read_qrels(qrels).values.dtype == np.int8
+    assert fn.Qrels(qrels).values.tolist() == [2, -1, 7]
+    assert fn.Qrels(qrels).values.dtype == np.int8
     qrels.write_text("q 0 a 0.5\nq 0 b 1\n")
-    assert fn.read_qrels(qrels).values.tolist() == [0.5, 1.0]
+    assert fn.Qrels(qrels).values.tolist() == [0.5, 1.0]
 
 
 class Text(str):
@@ -266,7 +266,7 @@ def test_other_interpreters_read_dicts_without_kernels(monkeypatch):
     run = {"q": {"b": 0.5, "a": 1, "x": -2.0}}
     left_to_python(monkeypatch)
     monkeypatch.setitem(sys.modules, "fastndcg.kernels.inputs.dicts", None)
-    assert fn.Run.from_dict(run).values.tolist() == [0.5, 1.0, -2.0]
+    assert fn.Run(run).values.tolist() == [0.5, 1.0, -2.0]
 
 
 def test_dict_reader_keeps_no_references():
@@ -274,7 +274,7 @@ def test_dict_reader_keeps_no_references():
     run = {"q": {key: value}}
     before = sys.getrefcount(key), sys.getrefcount(value), sys.getrefcount(run["q"])
     for _ in range(100):
-        fn.Run.from_dict(run)
+        fn.Run(run)
     gc.collect()
     assert (sys.getrefcount(key), sys.getrefcount(value), sys.getrefcount(run["q"])) == before
 
@@ -305,10 +305,10 @@ def test_tables_of_dicts_hold_what_python_reads(data):
     ids = st.sampled_from(data.draw(st.sampled_from([NAMES, ODD_IDS, [*ODD_IDS, Text("e")]])))
     values = data.draw(st.sampled_from(list(NUMBERS.values())))
     rows = data.draw(st.dictionaries(ids, KINDS.flatmap(lambda made: st.dictionaries(ids, values).map(made))))
-    table = kind.from_dict(rows)
+    table = kind(rows)
     with pytest.MonkeyPatch.context() as patch:
         left_to_python(patch)
-        plain = kind.from_dict(rows)
+        plain = kind(rows)
     items = [(query, document, value) for query, row in rows.items() for document, value in row.items()]
     assert table.queries.names().tolist() == list(rows)
     assert table.documents.names().tolist() == [document for _, document, _ in items]
@@ -339,6 +339,6 @@ def test_dict_reader_names_query_and_document(rows, message):
 
 
 def test_dict_reader_large_integer_scores():
-    run = fn.Run.from_dict({"q": {"a": 2**53 + 1, "b": 2**53, "c": 1}})
+    run = fn.Run({"q": {"a": 2**53 + 1, "b": 2**53, "c": 1}})
     assert np.argsort(run.values).tolist() == [2, 1, 0]
     assert len(set(run.values.tolist())) == 3

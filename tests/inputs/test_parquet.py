@@ -286,6 +286,6 @@ def test_broken_pages(tmp_path, place):
     with pytest.raises(fn.InvalidInputError, match="must hold whole Parquet files, but does not: "):
         fn.reference.evaluate(path, metrics="rr")
     with pytest.raises(fn.InvalidInputError, match="must hold whole Parquet files, but does not: "):
-        fn.read_run(path, columns={"document": "label"})
+        fn.Run(path, columns={"document": "label"})
     with pytest.raises(PermissionError), table_sources.convert_arrow_errors("x", "rows"):
         raise PermissionError(errno.EACCES, "no")

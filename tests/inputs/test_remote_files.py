@@ -32,10 +32,10 @@ def pack_table(write, table):
 
 def content(kind, table, format):
     if format == "feather":
-        return pack_table(feather.write_feather, kind.from_dict(table).to_arrow())
+        return pack_table(feather.write_feather, kind(table).to_arrow())
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / {"trec": "x", "trec.gz": "x.run.gz"}.get(format, f"x.{format}")
-        kind.from_dict(table).write(path)
+        kind(table).write(path)
         return path.read_bytes()
 
 
@@ -44,7 +44,7 @@ FORMATS = {
     for format in ("trec", "trec.gz", "csv", "json", "jsonl", "parquet", "feather")
 }
 EXPECTED = fn.evaluate(QRELS, RUN, "ndcg,rr").to_dict()
-SCORED = fn.Qrels.from_dict(QRELS).to_arrow().append_column("score", fn.Run.from_dict(RUN).to_arrow()["score"])
+SCORED = fn.Qrels(QRELS).to_arrow().append_column("score", fn.Run(RUN).to_arrow()["score"])
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_every_format(store, capsys, format):
     qrels, run = (store(f"{name}.{format}", content) for name, content in zip(("q", "r"), FORMATS[format], strict=True))
     assert fn.evaluate(qrels, run, "ndcg,rr").to_dict() == EXPECTED
     assert fn.evaluate(pathlib.PurePosixPath(qrels), pathlib.PurePosixPath(run), "ndcg,rr").to_dict() == EXPECTED
-    assert len(fn.read_qrels(qrels)) == len(fn.read_run(run)) == 4
+    assert len(fn.Qrels(qrels)) == len(fn.Run(run)) == 4
     assert fn.compare(qrels, {"a": run, "b": RUN}, "rr").rows[1].difference == 0
     assert main(["evaluate", qrels, run, "-m", "rr", "--format", "csv"]) == 0
     assert ",0.75," in capsys.readouterr().out
@@ -97,7 +97,7 @@ def test_addresses_keep_their_slashes(store):
     ):
         for path in (address, pathlib.PurePosixPath(address)):
             with pytest.raises((fn.InvalidInputError, FileNotFoundError), match=message):
-                fn.read_run(path)
+                fn.Run(path)
 
 
 def test_local_files_by_address(tmp_path):
@@ -125,7 +125,7 @@ def test_files_of_the_web(tmp_path):
             for name in ("r.trec.gz", "r.feather", "r.parquet", "r.trec.gz?token=1"):
                 assert fn.evaluate(QRELS, f"{root}/{name}", "ndcg,rr").to_dict() == EXPECTED
             with pytest.raises(OSError, match=f"{root}/absent.run"):
-                fn.read_run(f"{root}/absent.run")
+                fn.Run(f"{root}/absent.run")
         finally:
             server.shutdown()
             thread.join()
@@ -138,7 +138,7 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 def test_unknown_protocols():
     with pytest.raises(fn.InvalidInputError, match=r"'foo://x/y.run' must be the address of .* not known: foo"):
-        fn.read_run("foo://x/y.run")
+        fn.Run("foo://x/y.run")
     if "s3fs" not in sys.modules:
         with pytest.raises(fn.MissingPackageError, match=r"reading s3://b/y.run needs s3fs, .* pip install s3fs"):
             fn.evaluate(QRELS, pathlib.PurePosixPath("s3://b/y.run"), "rr")
@@ -152,7 +152,7 @@ def test_addresses_without_fsspec(monkeypatch, capsys):
     for call in (
         lambda: fn.evaluate("s3://b/y.parquet", RUN, "rr"),
         lambda: fn.evaluate(QRELS, "s3://b/y.parquet", "rr"),
-        lambda: fn.read_run(pathlib.PurePosixPath("s3://b/y.parquet")),
+        lambda: fn.Run(pathlib.PurePosixPath("s3://b/y.parquet")),
     ):
         with pytest.raises(fn.MissingPackageError, match=message):
             call()
@@ -177,4 +177,4 @@ def test_errors_of_libraries_name_the_address(monkeypatch):
     system = type(fsspec.filesystem("memory"))
     monkeypatch.setattr(system, "open", lambda *_, **__: BrokenFile())
     with pytest.raises(OSError, match=f"LibraryError: no credentials for .*: '{ROOT}/r.run'"):
-        fn.read_run(f"{ROOT}/r.run")
+        fn.Run(f"{ROOT}/r.run")

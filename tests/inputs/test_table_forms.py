@@ -59,7 +59,7 @@ def test_judgments_and_runs(tmp_path, name):
     systems = {"a": make(tables[1], tmp_path), "b": make(tables[1], tmp_path)}
     assert fn.compare(qrels, systems, "rr").rows[0].mean == fn.evaluate(qrels, run, "rr").mean()["RR"]
     if name not in FILES:
-        assert len(fn.Run.from_frame(make(tables[1], tmp_path))) == N
+        assert len(fn.Run(make(tables[1], tmp_path))) == N
 
 
 @pytest.mark.parametrize("name", [name for name in TABLE_FORMS if name not in ("structured array", "Dask")])

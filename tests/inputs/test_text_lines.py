@@ -159,9 +159,9 @@ RUN_TEXT = "".join(f"q{q} Q0 d{d} 0 {(7 * d + q) % 11} name\n" for q in range(4)
 )  # fmt: skip
 def test_formats_of_standard_input(monkeypatch, pack, text):
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(text.encode())))))
-    assert repr(fn.read_run("-")) == "Run of 1 queries, 2 documents"
+    assert repr(fn.Run("-")) == "Run of 1 queries, 2 documents"
     with pytest.raises(fn.InvalidInputError, match=r"^standard input must hold lines of query"):
-        fn.read_run("-")
+        fn.Run("-")
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
@@ -180,7 +180,7 @@ def test_text_file_raises_when_it_shrinks(tmp_path, monkeypatch):
     path.write_text(RUN_TEXT)
     monkeypatch.setattr(files, "_length", lambda file: path.stat().st_size + 1)
     with pytest.raises(fn.InvalidInputError, match="must not change while it is read, but became shorter"):
-        fn.read_run(path)
+        fn.Run(path)
 
 
 SHRINKING = """
@@ -199,7 +199,7 @@ for moment in (1, 2, 3):
         open(path, "wb").write(text)
         calls.clear()
         try:
-            fn.evaluate(path, {"q": {"d": 1}}, "rr") if sys.argv[2] == "qrels" else fn.read_run(path)
+            fn.evaluate(path, {"q": {"d": 1}}, "rr") if sys.argv[2] == "qrels" else fn.Run(path)
         except fn.InvalidInputError as error:
             print(error)
 """
@@ -228,7 +228,7 @@ def test_text_lines_error_names_first_bad_line(tmp_path, monkeypatch):
     n_threads = threading.active_count()
     for _ in range(20):
         with pytest.raises(fn.InvalidInputError, match="line 701: score must be a number, but is 'bad'"):
-            fn.read_run(path)
+            fn.Run(path)
     assert threading.active_count() == n_threads
 
 
@@ -245,7 +245,7 @@ def test_long_lines_and_ids(tmp_path):
     path = tmp_path / "run"
     long_id = "x" * 1_000_000
     path.write_text(f"q Q0 {long_id} 1 2.5 n\nq Q0 {long_id}y 2 1.5 {'name ' * 700_000}\n")
-    run = fn.read_run(path)
+    run = fn.Run(path)
     assert run.documents.names().tolist() == [long_id, long_id + "y"]
     assert run.values.tolist() == [2.5, 1.5]
 

@@ -38,10 +38,10 @@ def same_bits(first, second):
 @pytest.mark.parametrize("name", FILES)
 def test_written_runs_are_read_back(name, tmp_path):
     skip_without(name)
-    run = fn.Run.from_dict(RUN)
+    run = fn.Run(RUN)
     path = tmp_path / name
     run.write(path)
-    again = fn.read_run(path)
+    again = fn.Run(path)
     assert same_bits(again.to_dict(), RUN)
     assert [p.name for p in tmp_path.iterdir()] == [name]
     if not name.startswith(("x.run", "no_suffix")):  # TREC's lines stand by falling score
@@ -51,8 +51,8 @@ def test_written_runs_are_read_back(name, tmp_path):
 @pytest.mark.parametrize("name", FILES)
 def test_written_qrels_are_read_back(name, tmp_path):
     skip_without(name)
-    fn.Qrels.from_dict(QRELS).write(tmp_path / name)
-    again = fn.read_qrels(tmp_path / name).to_dict()
+    fn.Qrels(QRELS).write(tmp_path / name)
+    again = fn.Qrels(tmp_path / name).to_dict()
     assert again == QRELS
     assert [list(row) for row in again.values()] == [list(row) for row in QRELS.values()]
 
@@ -60,8 +60,8 @@ def test_written_qrels_are_read_back(name, tmp_path):
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.csv", "x.parquet", "x.qrels"])
 def test_written_subtopics_are_read_back(name, tmp_path):
     skip_without(name)
-    fn.DiversityQrels.from_dict(SUBTOPICS).write(tmp_path / name)
-    again = fn.read_qrels(tmp_path / name, format="trec_diversity" if name == "x.qrels" else None)
+    fn.DiversityQrels(SUBTOPICS).write(tmp_path / name)
+    again = fn.Qrels(tmp_path / name, format="trec_diversity" if name == "x.qrels" else None)
     assert again.to_dict() == SUBTOPICS
     run = {"q1": {"d1": 1.0, "d2": 2.0}, "q2": {"a": 1.0}}
     before, after = (fn.evaluate(qrels, run, "alpha_nDCG@2,S_recall@1") for qrels in (SUBTOPICS, again))
@@ -70,7 +70,7 @@ def test_written_subtopics_are_read_back(name, tmp_path):
 
 def test_each_label_by_subtopic_is_written_as_it_was_given():
     rows = {"q": {"d1": {"a": 0, "b": 0}, "d2": {"a": 1, "b": -1}, "d3": {"b": -2}}, "r": {"d1": {"b": 3}}}
-    qrels = fn.DiversityQrels.from_dict(rows)
+    qrels = fn.DiversityQrels(rows)
     assert qrels.to_dict() == rows
     assert qrels.filter(["r"]).to_dict() == {"r": rows["r"]}
     rows.pop("r")
@@ -86,31 +86,31 @@ def test_whole_ids_are_kept_by_parquet_and_are_texts_elsewhere(dtype, tmp_path):
     ids = np.array([3, 3, top], dtype)
     run = fn.Run(ids, ids[::-1], [0.5, 0.25, 1.0])
     run.write(tmp_path / "x.parquet")
-    assert fn.read_run(tmp_path / "x.parquet").to_dict() == run.to_dict() == {3: {top: 0.5, 3: 0.25}, top: {3: 1.0}}
+    assert fn.Run(tmp_path / "x.parquet").to_dict() == run.to_dict() == {3: {top: 0.5, 3: 0.25}, top: {3: 1.0}}
     for name in ("x.run", "x.json", "x.csv"):
         run.write(tmp_path / name)
-        assert fn.read_run(tmp_path / name).to_dict() == {"3": {str(top): 0.5, "3": 0.25}, str(top): {"3": 1.0}}
+        assert fn.Run(tmp_path / name).to_dict() == {"3": {str(top): 0.5, "3": 0.25}, str(top): {"3": 1.0}}
 
 
 def test_float32_scores_keep_their_bits_and_nan_is_last(tmp_path):
     run = fn.Run(["q"] * 3, ["a", "b", "c"], np.array([0.1, 1 / 3, 1e-40], "f4"))
     run.write(tmp_path / "x.run")
-    assert same_bits(fn.read_run(tmp_path / "x.run").to_dict(), run.to_dict())
+    assert same_bits(fn.Run(tmp_path / "x.run").to_dict(), run.to_dict())
     assert run.to_dict()["q"]["a"] == float(np.float32(0.1))
     run = fn.Run(["q"] * 3, ["a", "b", "c"], [math.nan, 1.0, 2.0])
     assert [line.split()[2] for line in run.to_trec().splitlines()] == ["c", "b", "a"]
     for name in ("x.run", "x.json"):
         run.write(tmp_path / name)
-        assert math.isnan(fn.read_run(tmp_path / name).to_dict()["q"]["a"])
+        assert math.isnan(fn.Run(tmp_path / name).to_dict()["q"]["a"])
 
 
 def test_ranks_tag_and_ties_of_trec_runs(tmp_path):
-    run = fn.Run.from_dict({"q1": {"b": 1.0, "a": 1.0, "c": 2.0}, "q2": {"x": -1.0}})
+    run = fn.Run({"q1": {"b": 1.0, "a": 1.0, "c": 2.0}, "q2": {"x": -1.0}})
     assert run.to_trec(tag="bm25").splitlines() == [
         "q1 Q0 c 1 2.0 bm25", "q1 Q0 b 2 1.0 bm25", "q1 Q0 a 3 1.0 bm25", "q2 Q0 x 1 -1.0 bm25",
     ]  # fmt: skip
     labels = {"q": {"a": 0, "b": 1, "c": 1}}
-    run = fn.Run.from_dict({"q": {"a": 0.5, "b": 0.5, "c": 0.25}})
+    run = fn.Run({"q": {"a": 0.5, "b": 0.5, "c": 0.25}})
     expected = fn.evaluate(labels, run, "ndcg", convention="default(ties=input)")["ndcg"]
     for name in ("x.run", "x.json"):
         run.write(tmp_path / name)
@@ -133,18 +133,18 @@ def test_any_run_is_read_back_or_refused(table, suffix, tmp_path_factory):
     has_comment = any(query.startswith("#") for query in table)
     if suffix == ".run" and (not is_for_fields or has_comment or next(iter(table)).startswith(("{", "[", "\ufeff"))):
         with pytest.raises(fn.InvalidInputError, match="Write JSON or Parquet"):
-            fn.Run.from_dict(table).write(path)
+            fn.Run(table).write(path)
         assert not path.exists()
         return
-    fn.Run.from_dict(table).write(path)
-    assert same_bits(fn.read_run(path).to_dict(), table)
+    fn.Run(table).write(path)
+    assert same_bits(fn.Run(path).to_dict(), table)
 
 
 def test_ids_with_lone_surrogates_are_written_as_json(tmp_path):
     """UTF-8 has no lone surrogates, but JSON's escapes do."""
-    run = fn.Run.from_dict({"q": {"caf\udce9": 1.0}})
+    run = fn.Run({"q": {"caf\udce9": 1.0}})
     run.write(tmp_path / "x.json")
-    assert fn.read_run(tmp_path / "x.json").to_dict() == run.to_dict()
+    assert fn.Run(tmp_path / "x.json").to_dict() == run.to_dict()
     for name in ("x.run", "x.csv", "x.parquet"):
         skip_without(name)
         with pytest.raises(fn.InvalidInputError, match=r"no lone surrogates, but one is 'caf\\udce9'. Write JSON"):
@@ -170,15 +170,15 @@ def test_ids_with_lone_surrogates_are_written_as_json(tmp_path):
 def test_what_cannot_be_written_is_refused(run, name, arguments, message, tmp_path):
     (tmp_path / name).write_text("old")
     with pytest.raises(fn.InvalidInputError, match=message.replace("?", r"\?")):
-        fn.Run.from_dict(run).write(tmp_path / name, **arguments)
+        fn.Run(run).write(tmp_path / name, **arguments)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
 def test_paths_must_be_paths_and_compressed_files_have_no_date(tmp_path):
     for path in (3, None, b"x"):
         with pytest.raises(fn.InvalidTypeError, match="`path` must be the path of a file"):
-            fn.Run.from_dict({"q": {"d": 1}}).write(path)
-    run = fn.Run.from_dict(RUN)
+            fn.Run({"q": {"d": 1}}).write(path)
+    run = fn.Run(RUN)
     for name in ("a.json.gz", "b.json.gz"):
         run.write(tmp_path / name)
     assert (tmp_path / "a.json.gz").read_bytes() == (tmp_path / "b.json.gz").read_bytes()
@@ -189,14 +189,14 @@ def test_paths_must_be_paths_and_compressed_files_have_no_date(tmp_path):
 
 
 def test_top_and_filter():
-    run = fn.Run.from_dict({"q1": {"a": 1.0, "b": 3.0, "c": 1.0}, "q2": {"x": -1.0}})
+    run = fn.Run({"q1": {"a": 1.0, "b": 3.0, "c": 1.0}, "q2": {"x": -1.0}})
     assert [list(row.items()) for row in run.top(2).to_dict().values()] == [[("b", 3.0), ("a", 1.0)], [("x", -1.0)]]
     assert run.top(99).to_dict() == run.to_dict()
     with pytest.raises(fn.InvalidInputError, match="`k` must be a whole number of 1 or more, not 0"):
         run.top(0)
-    run = fn.Run.from_dict({"q1": {"a": 1.0}, "q2": {"x": -1.0}, "q3": {"y": 0.0}})
+    run = fn.Run({"q1": {"a": 1.0}, "q2": {"x": -1.0}, "q3": {"y": 0.0}})
     assert run.filter(["q3", "q1", "q9"]).to_dict() == {"q1": {"a": 1.0}, "q3": {"y": 0.0}}
     assert run.filter([]).to_dict() == {}
     with pytest.raises(fn.InvalidTypeError, match=re.escape("ids of queries are texts in the run")):
         run.filter([1, 2])
-    assert fn.Qrels.from_dict({1: {"a": 2}, 2: {"a": 0}}).filter(iter([2])).to_dict() == {2: {"a": 0}}
+    assert fn.Qrels({1: {"a": 2}, 2: {"a": 0}}).filter(iter([2])).to_dict() == {2: {"a": 0}}

@@ -140,7 +140,7 @@ def test_lists_of_metrics():
 
 
 def test_hints_resolve():
-    for function in (fn.evaluate, fn.Evaluator.__init__, fn.ndcg, fn.reference.evaluate, fn.read_run):
+    for function in (fn.evaluate, fn.Evaluator.__init__, fn.ndcg, fn.reference.evaluate, fn.Run):
         assert typing.get_type_hints(function)
 
 

@@ -20,12 +20,12 @@ def assert_same(ours, theirs, what):
 
 @pytest.fixture(scope="module")
 def qrels():
-    return fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
+    return fn.Qrels(DRAWN_RUNS / "qrels.txt.gz")
 
 
 @cache
 def read_run(name):
-    return fn.read_run(drawn_run(name))
+    return fn.Run(drawn_run(name))
 
 
 def read_output(name, version):
@@ -134,7 +134,7 @@ def first_documents(run, n):
     queries = np.repeat(run.queries.names(), np.diff(run.offsets))
     for query, document, score in zip(queries, run.documents.names(), run.values.tolist(), strict=True):
         rows.setdefault(query, []).append((score, document))
-    return fn.Run.from_dict(
+    return fn.Run(
         {query: {document: score for score, document in sorted(row, reverse=True)[:n]} for query, row in rows.items()}
     )
 
@@ -151,7 +151,7 @@ def test_line_by_line(version, output):
     convention = fn.conventions[VERSIONS[version]]
     if "c" in output.removeprefix("out.test"):
         convention = convention.replace(missing_in_run="zero")
-    run = fn.read_run(TREC_EVAL / run_name)
+    run = fn.Run(TREC_EVAL / run_name)
     if output.endswith("M"):
         run = first_documents(run, 100)
     result = fn.evaluate(TREC_EVAL / qrels_name, run, metrics.values(), convention=convention)
@@ -178,4 +178,4 @@ def test_judged_query_that_the_run_lacks():
 
 def test_qrels_of_several_judges_are_refused():
     with pytest.raises(fn.InvalidInputError, match="CR93E-10279 of query 301 is in lines 1 and 3682"):
-        fn.read_qrels(TREC_EVAL / "qrels.123")
+        fn.Qrels(TREC_EVAL / "qrels.123")

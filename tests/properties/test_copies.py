@@ -61,7 +61,7 @@ EXAMPLES = {
     "Comparison": (compared, lambda one: (str(one.table()), repr(one.rows), one.settings)),
     "Convention": (lambda: fn.conventions["trec_eval"].replace(ties="best"), lambda one: one),
     "DiversityQrels": (
-        lambda: fn.DiversityQrels.from_dict(BY_SUBTOPIC),
+        lambda: fn.DiversityQrels(BY_SUBTOPIC),
         lambda one: rows(fn.evaluate(one, {"q1": {"d2": 0.9, "d1": 0.5}}, "S_recall@1,alpha_nDCG")),
     ),
     "Evaluator": (lambda: fn.Evaluator(LABELS, "ndcg@2,map"), lambda one: rows(one.evaluate(SCORES))),
@@ -84,7 +84,7 @@ EXAMPLES = {
     "Metric": (lambda: fn.nDCG(gain="exp2") @ 10, lambda one: one),
     "Parameter": (lambda: fn.CATALOG["nDCG"].parameters[0], lambda one: one),
     "PairResults": (lambda: fn.evaluate_pairs([[1, 0, 1]], [[0.2, 0.9, 0.5]], "rr"), rows),
-    "Qrels": (lambda: fn.Qrels.from_dict(QRELS), lambda one: rows(fn.evaluate(one, RUN, "ndcg,map"))),
+    "Qrels": (lambda: fn.Qrels(QRELS), lambda one: rows(fn.evaluate(one, RUN, "ndcg,map"))),
     "Rankings": (
         lambda: fn.Rankings([3, 0, 1], [0.1, 0.9, 0.5], [0, 1, 3], query_ids=["a", "b"]),
         lambda one: rows(fn.evaluate(one, metrics="ndcg,rr")),
@@ -94,7 +94,7 @@ EXAMPLES = {
         lambda one: rows(fn.evaluate(fn.Interactions([4], offsets=[0, 1]), one, "p@2")),
     ),
     "Results": (lambda: fn.evaluate(QRELS, RUN, "ndcg,map"), rows),
-    "Run": (lambda: fn.Run.from_dict(RUN), lambda one: rows(fn.evaluate(QRELS, one, "ndcg,map"))),
+    "Run": (lambda: fn.Run(RUN), lambda one: rows(fn.evaluate(QRELS, one, "ndcg,map"))),
     "Scorer": (lambda: fn.Scorer(score_rows, n_items=4), lambda one: rows(fn.evaluate(LIKED, one, "ndcg,rr"))),
     "StreamingEvaluator": (lambda: streamed(per_query=True), lambda one: rows(one.result())),
     "StreamingEvaluator of sums": (lambda: streamed(per_query=False), lambda one: str(one.result())),

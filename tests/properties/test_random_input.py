@@ -102,6 +102,6 @@ def test_texts_are_metrics_or_refused(text):
 def test_files_are_read_or_refused(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "fuzz.txt"
     path.write_bytes(content)
-    for read in (fn.read_qrels, fn.read_run):
+    for read in (fn.Qrels, fn.Run):
         table = answer(lambda read=read: read(path))
         assert table is None or len(table) > 0

@@ -196,8 +196,8 @@ def test_labels_are_counted_with_those_of_the_pool():
 def test_rankings_attributes_are_read_only(made):
     held = {
         "rankings": fn.Rankings([1, 0], [0.5, 1.0], [0, 2]),
-        "qrels": fn.Qrels.from_dict({"q": {"a": 1, "b": 0}}),
-        "run": fn.Run.from_dict({"q": {"a": 1.0, "b": 0.5}}),
+        "qrels": fn.Qrels({"q": {"a": 1, "b": 0}}),
+        "run": fn.Run({"q": {"a": 1.0, "b": 0.5}}),
         "interactions": fn.Interactions([1, 2], offsets=[0, 2]),
     }[made]
     names = [name for name in dir(held) if isinstance(getattr(held, name, None), np.ndarray)]

@@ -160,7 +160,7 @@ def test_digests():
     every = [*(compute_digest(values[0]) for values in SAME.values()), *map(compute_digest, OTHER)]
     assert len(set(every)) == len(every)
     assert compute_digest(QRELS) == "3-03107e607ba30526"  # that of files that are there already
-    weighed = fn.DiversityQrels.from_dict(BY_SUBTOPIC, {"q1": {"x": 0.5}})
+    weighed = fn.DiversityQrels(BY_SUBTOPIC, importance={"q1": {"x": 0.5}})
     assert compute_digest(weighed) != compute_digest(BY_SUBTOPIC)
     gold = [
         {"q": [("a", 0, 9), ("b", 5, 7)]},

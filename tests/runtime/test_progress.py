@@ -175,7 +175,7 @@ def test_streaming_and_reading_files_show_progress(terminal, tmp_path, monkeypat
     assert terminal.getvalue().strip("\0") == ""
     path = tmp_path / "large.run"
     path.write_text("".join(f"q{q} Q0 d{d} 1 {-d} x\n" for q in range(3000) for d in range(100)))
-    fn.read_run(path)
+    fn.Run(path)
     assert "large.run" in terminal.getvalue()
 
 

@@ -78,7 +78,7 @@ def test_truth_by_ids(form, tmp_path):
         "frame": make_frame(is_named=True).sample(frac=1, random_state=1),
         "dict": dict(reversed(make_dict(is_named=True).items())),
         "trec": write_trec(tmp_path),
-        "qrels": fn.read_qrels(write_trec(tmp_path)),
+        "qrels": fn.Qrels(write_trec(tmp_path)),
         "records": list(make_frame(is_named=True).rename(columns={"rating": "label"}).to_dict("records")),
     }
     result = fn.evaluate(forms[form], NAMED, METRICS)
@@ -126,7 +126,7 @@ def test_best_items_feed_everything(tmp_path):
     run = named.to_run()
     path = tmp_path / "best.run.gz"
     run.write(path)
-    assert fn.read_run(path).to_dict() == run.to_dict()
+    assert fn.Run(path).to_dict() == run.to_dict()
     assert fn.evaluate(truth, path, "auc, ap").values.tolist() == fn.evaluate(truth, run, "auc, ap").values.tolist()
     fused = fn.fuse({"first": named, "second": run}, "rrf")
     assert fn.evaluate(truth, fused, "recall@7").means() == fn.evaluate(truth, run, "recall@7").means()

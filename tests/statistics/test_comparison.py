@@ -25,7 +25,7 @@ def test_takes_what_evaluate_takes(tmp_path):
     qrels.write_text("".join(f"{q} 0 {d} {v}\n" for q, row in QRELS.items() for d, v in row.items()))
     run.write_text("".join(f"{q} Q0 {d} 1 {v} x\n" for q, row in BAD.items() for d, v in row.items()))
     expected = rows_of(QRELS, {"bad": BAD, "good": GOOD}, "ndcg@10,rr")
-    assert rows_of(str(qrels), {"bad": run, "good": fn.Run.from_dict(GOOD)}, "ndcg@10,rr") == expected
+    assert rows_of(str(qrels), {"bad": run, "good": fn.Run(GOOD)}, "ndcg@10,rr") == expected
     finished = {name: fn.evaluate(QRELS, run, "ndcg@10,rr") for name, run in (("bad", BAD), ("good", GOOD))}
     assert rows_of(finished) == rows_of(None, finished) == rows_of(None, finished, "ndcg@10,rr") == expected
     assert (

@@ -15,7 +15,7 @@ from fastndcg.choices import RanxKind
 from fastndcg.compat.common import JudgedRun, check_rows, judge, list_rows, read_table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports import write_whole
-from fastndcg.inputs.formats import read_qrels, read_run, read_run_tag
+from fastndcg.inputs.formats import read_run_tag
 from fastndcg.inputs.table import Qrels as ReadQrels
 from fastndcg.inputs.table import Run as ReadRun
 from fastndcg.inputs.writers import DEFAULT_TAG, WRITERS
@@ -89,7 +89,7 @@ class Table:
         roles = {"query": q_id_col, "document": doc_id_col, "label" if cls.kind is int else "score": score_col}
         there = df[[column for column in roles.values() if column in df.columns]]
         try:
-            table = cls.reader.from_frame(there, roles)
+            table = cls.reader(there, columns=roles)
             if not (table.queries.are_texts and table.documents.are_texts):
                 raise InvalidInputError("`df` must have texts as ids of queries and documents. Apply astype(str)")
             return cls(list_rows(table, cls.kind), name)
@@ -118,9 +118,8 @@ class Table:
                 raise StructureError(f"{path} must hold JSON, but does not: {error}. Correct the file.") from None
             return cls(rows, name or "")
         try:
-            if cls.kind is int:
-                return cls(list_rows(read_qrels(path, format="trec"), int), name or "")
-            return cls(list_rows(read_run(path, format="trec"), float), name or read_run_tag(path) or "")
+            tag = "" if cls.kind is int else read_run_tag(path)
+            return cls(list_rows(cls.reader(path, format="trec"), cls.kind), name or tag or "")
         except InvalidInputError as error:
             raise StructureError(*error.args) from None
 
@@ -260,7 +259,7 @@ class Table:
                     f"scores in JSON must be finite, but one is not: {error}. Remove it, or save as 'trec' or 'parquet'"
                 ) from None
         else:
-            content = b"".join(WRITERS["trec"](self.reader.from_dict(rows), tag))
+            content = b"".join(WRITERS["trec"](self.reader(rows), tag))
         write_whole(path, [gzip.compress(content, mtime=0) if kind == "gz" else content])
 
 

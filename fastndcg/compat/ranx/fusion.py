@@ -71,7 +71,7 @@ def fuse(
         rows = [{query: {d: -score for d, score in row.items()} for query, row in run.items()} for run in rows]
     weights = parameters.get("weights")
     fusion_method = _make_method(method, normalization, parameters)
-    fused = fuse_tables(list(map(RunTable.from_dict, rows)), fusion_method, weights=weights, fusion_convention=FUSION)
+    fused = fuse_tables(list(map(RunTable, rows)), fusion_method, weights=weights, fusion_convention=FUSION)
     scores = fused.to_dict()
     return Run({query: scores.get(query, {}) for query in rows[0]}, name)
 

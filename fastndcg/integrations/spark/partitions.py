@@ -259,13 +259,14 @@ class PairsTask:
         threads = count_cpus()
         roles = {"query": "query", "document": "document"}
         selected = [part.select(["query", "document", "value"]) for part in tables]
-        qrels = Qrels.from_frame(selected[0], roles | {"label": "value"}, threads=threads)
+        qrels = Qrels(selected[0], columns=roles | {"label": "value"}, threads=threads)
         request = parse_request(self.request.metrics, self.request.convention)
         options = Options(threads=threads, is_part=True)
         results: dict[str, Results] = {}
         for system, part, names in zip(self.systems, selected[1:], self.names[1:], strict=True):
             with self._naming(system):
-                run = Run.from_frame(part, roles | {"rank" if "rank" in names else "score": "value"}, threads=threads)
+                value = {"rank" if "rank" in names else "score": "value"}
+                run = Run(part, columns=roles | value, threads=threads)
                 run.placed_in(run.source._replace(notes=note_distances(names.get("score", ""))))
                 results[system] = evaluate_prepared(qrels, run, request, options)
         yield results, len(qrels.queries)
