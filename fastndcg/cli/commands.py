@@ -193,25 +193,25 @@ The first metric of -m is drawn, by a curve at each cutoff.
         ("png", "svg", "pdf", "json"), package=STATISTICS,
     ),
     "gate": Command(
-        "gate:run_gate", "QRELS RUN --baseline FILE",
+        "gate:run_gate", "QRELS OLD NEW",
         "decide whether a run may replace a baseline: an exit code for CI",
         """\
-Decide whether RUN may replace the baseline. A metric passes if the lower bound of the difference lies above the margin,
-and fails if the upper one lies below it. Otherwise there are too few queries to tell, and the gate says how many would
-do. The baseline is a run, or a file that --save-baseline wrote. Where `fastndcg spans` wrote it, QRELS and RUN are GOLD
-and CHUNKS.
+Decide whether NEW may replace the baseline OLD. A metric passes if the lower bound of the difference lies above the
+margin, and fails if the upper one lies below it. Otherwise there are too few queries to tell, and the gate says how
+many would do. OLD is a run, or a file that --save-baseline wrote. Where `fastndcg spans` wrote it, QRELS and NEW are
+GOLD and CHUNKS.
 
 exit codes: 0 pass, 1 fail, 3 undecided, 4 not comparable, 2 wrong use
 """,
         """\
-  fastndcg gate qrels.txt new.run --baseline old.run -m ndcg@10,recall@50 --margin 0.01
+  fastndcg gate qrels.txt old.run new.run -m ndcg@10,recall@50 --margin 0.01
   fastndcg evaluate qrels.txt old.run -m ndcg@10 --save-baseline base.json
-  fastndcg gate qrels.txt new.run --baseline base.json --margin ndcg@10=2% --fail-under ndcg@10=0.45
-  fastndcg gate qrels.txt new.run --baseline base.json --format markdown >> "$GITHUB_STEP_SUMMARY"
+  fastndcg gate qrels.txt base.json new.run --margin ndcg@10=2% --fail-under ndcg@10=0.45
+  fastndcg gate qrels.txt base.json new.run --format markdown >> "$GITHUB_STEP_SUMMARY"
 """,
         {
-            "": "qrels, run",
-            "what is decided": "baseline (gate), metrics (gate), margin (gate), fail-under, fail-by, "
+            "": "qrels, old, new",
+            "what is decided": "metrics (gate), margin (gate), fail-under, fail-by, "
             "interval (gate), level, sequential, convention (gate)",
             **READING,
             **CHUNKS,

@@ -20,7 +20,9 @@ def run_gate(arguments: argparse.Namespace) -> int:
     margin = options.read_values("--margin", arguments.margin, "a number, or METRIC=X for each metric", str) or 0.0
     if isinstance(margin, list):
         (margin,) = margin if len(margin) == 1 else [", ".join(margin)]  # which `gate` refuses
-    floors = options.read_floors(arguments.fail_under)
+    floors: dict[str, Any] = options.read_floors(arguments.fail_under)
+    if arguments.fail_by == "limit":
+        floors = {metric: f"{floor} by limit" for metric, floor in floors.items()}
     (candidate_path,) = arguments.runs
     from fastndcg.results.results import Results  # imports numpy, which the checks above do without
     from fastndcg.statistics.gate import gate
@@ -31,7 +33,7 @@ def run_gate(arguments: argparse.Namespace) -> int:
         design[name] = files.read_pairs(path, "weight" if name == "weights" else "segment", truth.queries)
     metrics = metrics if metrics or isinstance(baseline, Results) else parse_metrics(options.DEFAULT_METRICS)
     verdict = gate(
-        truth, baseline, candidate, metrics, margin=margin, floors=floors, floor_by=arguments.fail_by,
+        truth, baseline, candidate, metrics, margin=margin, floors=floors,
         **options.pick(arguments, "interval level sequential convention threads"), **design,
         **files.list_duplicates(arguments),
         **files.read_selection(arguments, [candidate_path, arguments.baseline], truth),

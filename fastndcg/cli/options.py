@@ -228,8 +228,8 @@ OPTIONS = {
     "fail-by": _first("--fail-by", choices.FloorBy, "what must reach X: the mean, or the worse end of its one-sided "
         "interval"),
     "save-baseline": _option("--save-baseline", "FILE", "also write the values of all queries, for `fastndcg gate`"),
-    "baseline (gate)": _option("--baseline", "FILE", "the run that RUN replaces, or its results (--save-baseline)",
-        required=True),
+    "old": _option("baseline", "OLD", "the run that NEW replaces, or its results (--save-baseline)"),
+    "new": _option("runs", "NEW", f"{RUN}, {EMBEDDINGS}", nargs=1),
     "margin (gate)": _option("--margin", "X", "how much worse the mean may be: a number, a share of the baseline "
         "such as 2%%, or METRIC=X for the only metrics that are gated; may be repeated (default: 0)",
         action="append", default=[]),

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from fastndcg import __version__
-from fastndcg.choices import FloorBy, GateInterval, Verdict
+from fastndcg.choices import GateInterval, Verdict
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, format_markdown
@@ -20,6 +20,7 @@ from fastndcg.inputs.messages import answer_keywords
 from fastndcg.metrics.metric import Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import as_float
+from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import MOST, Array
 from fastndcg.results.kinds import PairResults, SpanResults, load_result
 from fastndcg.results.notes import notes_on_results
@@ -40,13 +41,14 @@ from fastndcg.statistics.intervals import (
 )
 from fastndcg.statistics.moments import Moments, find_bounds, refuse_wide_margin
 from fastndcg.statistics.sampling_design import read_design
-from fastndcg.statistics.settings import FLOORS_BY, GATE_INTERVALS, VERDICTS, Settings, check_choice
+from fastndcg.statistics.settings import GATE_INTERVALS, VERDICTS, Settings, check_choice
 from fastndcg.statistics.significance import count_needed_queries, find_smallest_p_value
 from fastndcg.statistics.table import Column, Table, format_interval, format_number
 
 SIGNS = {"pass": "✅", "fail": "❌", "undecided": "❔", "not comparable": "⚠️"}
 MOST_REGRESSED = 10  # queries that are printed
 PLANNED_POWER = 0.8
+BY_LIMIT = " by limit"  # behind a floor that a bound of the mean must reach
 SAME_QUERIES = "Rank the same queries with both systems."
 
 
@@ -320,8 +322,7 @@ def gate(
     metrics: Metrics | None = None,
     *,
     margin: float | str | Mapping[str, float | str] = 0.0,
-    floors: Mapping[str, float] | None = None,
-    floor_by: FloorBy = "value",
+    floors: Mapping[str, float | str] | None = None,
     interval: GateInterval = "auto",
     level: float = 0.95,
     sequential: bool = False,
@@ -344,10 +345,10 @@ def gate(
     Parameters
     ----------
     truth : array, path, dict, frame or None
-        See `evaluate`. None if both are `Results`.
-    baseline : Results, path or predictions
+        See `evaluate`. None if both are `Results` or `Rankings`.
+    baseline : Results, path, Rankings or predictions
         What is replaced: results, a file of `Results.save`, or predictions of any kind that `evaluate` takes.
-    candidate : Results, path or predictions
+    candidate : Results, path, Rankings or predictions
         What replaces it, likewise.
     metrics : str, Metric, or iterable of them, optional
         See `evaluate`. By default those of the baseline, if it is results.
@@ -355,10 +356,9 @@ def gate(
         The drop of the mean that is allowed, from 0 to below the metric's range, or such as "2%" of the baseline's
         mean. The rise where lower values are better. One for all metrics, or a dict: metrics that neither it nor
         `floors` name are not gated, which a note says.
-    floors : {metric: float}, optional
+    floors : {metric: float or str}, optional
         The lowest means that are allowed, whatever the baseline has. The highest where lower values are better.
-    floor_by : {'value', 'limit'}
-        Whether the candidate's mean must reach the floor, or the one-sided bound of the mean on the worse side.
+        "0.45 by limit": the one-sided bound of the mean on the worse side must reach it, and not the mean alone.
     interval : {'auto', 't', 'betting'}
         See `compare`. For values that are 0 or 1 'auto' inverts Tango's score test exactly.
     level : float
@@ -400,7 +400,6 @@ def gate(
     """
     settings = Settings(interval=interval, level=level, threads=threads)
     check_choice("interval", interval, GATE_INTERVALS)
-    check_choice("floor_by", floor_by, FLOORS_BY)
     design_options = {"weights": weights, "clusters": clusters, "strata": strata}
     given = [name for name, value in design_options.items() if value is not None]
     if sequential and given:
@@ -441,7 +440,7 @@ def gate(
     bounds = [find_bounds(metric, base.convention, new.convention) for metric in parsed]
     moments = Analysis(columns, quantities, design, settings, bounds).moments
     gains = (columns[1] - columns[0]) * [metric.sign for metric in parsed]
-    rows = _Judge(settings, sequential, floor_by, gains, columns[1]).judge_metrics(moments, margins, limits)
+    rows = _Judge(settings, sequential, gains, columns[1]).judge_metrics(moments, margins, limits)
     regressed = _list_regressed(aligned.query_ids[weighted], parsed, columns, gains)
     return Gate(rows, regressed, notes, (columns[0], columns[1]))
 
@@ -454,16 +453,18 @@ class _Judge:
     candidate, for floors.
     """
 
-    def __init__(self, settings: Settings, sequential: bool, floor_by: FloorBy, gains: Array, values: Array) -> None:
+    def __init__(self, settings: Settings, sequential: bool, gains: Array, values: Array) -> None:
         self._settings = settings
         self._sequential = sequential
         self._is_betting = sequential or settings.interval == "betting"
-        self._floor_by = floor_by
         self._gains = gains
         self._values = values
 
     def judge_metrics(
-        self, moments: Sequence[Moments], margins: Mapping[Metric, tuple[float, bool]], floors: Mapping[Metric, float]
+        self,
+        moments: Sequence[Moments],
+        margins: Mapping[Metric, tuple[float, bool]],
+        floors: Mapping[Metric, tuple[float, bool]],
     ) -> list[GateRow]:
         """Return the row of each metric, from the moments of all gains, of the baseline, and of the candidate."""
         n_metrics = len(margins)
@@ -475,6 +476,7 @@ class _Judge:
         highs, failed = self._find_failed(gains, allowed)
         rows: list[GateRow] = []
         for place, (metric, own, base, new) in enumerate(zip(margins, gains, bases, news, strict=True)):
+            floor, by_limit = floors.get(metric, (math.nan, False))
             worst, method, reason = self._find_bound(own, self._gains[:, place], self._settings.alpha, is_upper=False)
             difference, low, high = convert_gain(own.mean, worst, highs[place], metric.sign)
             row = GateRow(
@@ -487,14 +489,14 @@ class _Judge:
                 low=low,
                 high=high,
                 margin=allowed[place],
-                floor=floors.get(metric, math.nan),
+                floor=floor,
                 wins=own.wins,
                 losses=own.losses,
                 method=method,
                 reason=reason,
             )
             row = self._judge(row, own, place in failed, metric.sign)
-            rows.append(self._judge_floor(row, new, place, metric.sign))
+            rows.append(self._judge_floor(row, new, place, metric.sign, by_limit=by_limit))
         return rows
 
     def _judge(self, row: GateRow, gains: Moments, is_failed: bool, sign: int) -> GateRow:
@@ -535,10 +537,10 @@ class _Judge:
             f"{format_interval(row.low, row.high, signed=True)}{hint}",
         )
 
-    def _judge_floor(self, row: GateRow, moments: Moments, place: int, sign: int) -> GateRow:
+    def _judge_floor(self, row: GateRow, moments: Moments, place: int, sign: int, *, by_limit: bool) -> GateRow:
         if math.isnan(row.floor):
             return row
-        if self._floor_by == "value":
+        if not by_limit:
             value, what = row.candidate, "the mean"
         else:
             values, alpha = self._values[:, place], self._settings.alpha
@@ -616,22 +618,26 @@ def _evaluate_both(
     for value in both:
         refuse_means(value)
     finished = [value for value in both if isinstance(value, Results)]
-    needs_truth = len(finished) < 2
+    needs_truth = any(not isinstance(value, Results | Rankings) for value in both)
     if needs_truth and truth is None:
         raise InvalidInputError("`truth` is missing, but there are predictions to evaluate. Pass the true labels.")
-    if not needs_truth:
-        return (both[0], both[1]), _find_foreign(finished, truth, options)
     if convention is None:
         convention = finished[0].convention if finished else "default"
-    evaluator = Evaluator(
-        truth,
-        finished[0].metrics if metrics is None and finished else metrics,
-        convention=convention,
-        threads=threads,
-        **options,
-    )
-    first, second = (value if isinstance(value, Results) else evaluator.evaluate(value) for value in both)
-    return (first, second), _find_foreign(finished, truth, options, evaluator._truth)
+    if metrics is None and finished:
+        metrics = finished[0].metrics
+    evaluator = None
+    if needs_truth:
+        evaluator = Evaluator(truth, metrics, convention=convention, threads=threads, **options)
+
+    def evaluate(value: Any) -> Results:
+        if isinstance(value, Results):
+            return value
+        if evaluator is None or isinstance(value, Rankings):
+            return Evaluator(value, metrics, convention=convention, threads=threads).evaluate()
+        return evaluator.evaluate(value)
+
+    first, second = map(evaluate, both)
+    return (first, second), _find_foreign(finished, truth, options, evaluator and evaluator._truth)
 
 
 def _say_how_to_save(results: Results, metrics: Sequence[Metric]) -> str:
@@ -704,7 +710,7 @@ def _find_query_problems(base: Array, new: Array) -> dict[str, str]:
 
 
 def _read_margins(
-    margin: Any, metrics: Sequence[Metric], floors: Mapping[Metric, float]
+    margin: Any, metrics: Sequence[Metric], floors: Mapping[Metric, tuple[float, bool]]
 ) -> dict[Metric, tuple[float, bool]]:
     """Return the margin of each gated metric, NaN where a floor alone decides, and whether it is a share."""
     by_metric = (
@@ -740,15 +746,24 @@ def _read_margin(margin: Any, metric: Metric) -> tuple[float, bool]:
     return value, is_share
 
 
-def _read_floors(floors: Mapping[str, float] | None, metrics: Sequence[Metric]) -> dict[Metric, float]:
-    if floors is None:
-        return {}
-    by_metric = _read_names("floors", floors, metrics)
-    for metric, value in by_metric.items():
-        number = as_float(value)
+def _read_floors(
+    floors: Mapping[str, float | str] | None, metrics: Sequence[Metric]
+) -> dict[Metric, tuple[float, bool]]:
+    """Return the floor of each metric that has one, and whether a bound of the mean must reach it."""
+    found: dict[Metric, tuple[float, bool]] = {}
+    for metric, value in (_read_names("floors", floors, metrics) if floors is not None else {}).items():
+        by_limit = isinstance(value, str) and value.rstrip().endswith(BY_LIMIT)
+        try:
+            number = float(value.rstrip().removesuffix(BY_LIMIT)) if by_limit else as_float(value)
+        except ValueError:
+            number = None
         if number is None or not abs(number) <= MOST:
-            raise InvalidInputError(f"`floors` must be numbers, but {metric} has {shorten(value)}. Pass such as 0.45.")
-    return {metric: float(value) for metric, value in by_metric.items()}
+            raise InvalidInputError(
+                f"`floors` must be numbers, or texts such as '0.45 by limit', but {metric} has {shorten(value)}. Pass "
+                "such as 0.45."
+            )
+        found[metric] = number, by_limit
+    return found
 
 
 def _read_names(name: str, values: Any, metrics: Sequence[Metric]) -> dict[Metric, Any]:

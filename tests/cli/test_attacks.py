@@ -26,7 +26,7 @@ COMPLETE = {  # the other arguments of commands that have numbers, and of an opt
     "spans": "spans gold.csv gold.csv",
     "compare": "compare qrels.txt a.run b.run -m ndcg@10",
     "plot": "plot qrels.txt a.run b.run -o plot.svg -m ndcg@10",
-    "gate": "gate qrels.txt a.run --baseline b.run -m ndcg@10,success@1",
+    "gate": "gate qrels.txt b.run a.run -m ndcg@10,success@1",
     "plan": "plan",
     "audit": "audit",
     "leaderboard": "leaderboard qrels.txt a.run b.run",
@@ -140,11 +140,11 @@ HOSTILE = {
 LINES = [
     "evaluate {} a.run", "evaluate qrels.txt {}", "evaluate {}", "evaluate-pairs {} a.run", "spans {} gold.csv",
     "spans gold.csv {}", "compare {} a.run b.run", "compare qrels.txt a.run {}", "plot qrels.txt {} b.run -o x.svg",
-    "gate qrels.txt {} --baseline b.run", "gate qrels.txt a.run --baseline {}", "plan -n 5 --from {}", "leaderboard {}",
+    "gate qrels.txt b.run {}", "gate qrels.txt {} a.run", "plan -n 5 --from {}", "leaderboard {}",
     "leaderboard qrels.txt a.run {}", "explain qrels.txt {} q1", "agreement a.run {}", "fuse a.run {}",
     "tune-fusion {} a.run b.run", "compare qrels.txt a.run b.run --segments {}",
-    "compare qrels.txt a.run b.run --html x.html --queries {}", "gate qrels.txt a.run --baseline b.run --clusters {}",
-    "gate qrels.txt a.run --baseline b.run --strata {}", "gate qrels.txt a.run --baseline b.run --weights {}",
+    "compare qrels.txt a.run b.run --html x.html --queries {}", "gate qrels.txt b.run a.run --clusters {}",
+    "gate qrels.txt b.run a.run --strata {}", "gate qrels.txt b.run a.run --weights {}",
     "evaluate qrels.txt a.run --parents {}", "fuse a.run b.run --method mapfuse --train {} a.run b.run",
     "tune-fusion qrels.txt a.run b.run --clusters {}",
     "evaluate qrels.txt u.npy,i.npy --document-ids documents --query-ids {}",
@@ -212,17 +212,17 @@ def test_files_that_come_once(inputs, run):
     run("evaluate", "qrels.txt", "b.run", "-m", "rr", "--save-baseline", "base.json")
     content = Path("base.json").read_bytes()
     Path("parents.json").write_text(json.dumps({f"d{d}": "d0" for d in range(10)}))
-    parents, gate = "evaluate qrels.txt a.run b.run --parents", "gate qrels.txt a.run -m rr --baseline"
+    parents, gate = "evaluate qrels.txt a.run b.run --parents {}", "gate qrels.txt {} a.run -m rr"
     for line, name, packed in (
         (gate, "base.json", content), (gate, "base.json", gzip.compress(content)),
         (gate, "b.run", Path("b.run").read_bytes()), (parents, "parents.json", Path("parents.json").read_bytes()),
     ):  # fmt: skip
-        expected = run(*line.split(), name)
+        expected = run(*line.format(name).split())
         os.mkfifo("pipe")
         writer = threading.Thread(target=Path("pipe").write_bytes, args=(packed,))
         writer.start()
         with bounded():
-            assert run(*line.split(), "pipe") == expected
+            assert run(*line.format("pipe").split()) == expected
         writer.join()
         os.unlink("pipe")
     line = [sys.executable, "-m", "fastndcg", "plan", "-n", "50", "--from", "-"]
@@ -245,7 +245,7 @@ def test_ids_that_are_numbers(inputs, run):
         "explain q.parquet x.parquet 1 -m rr", "fuse x.parquet y.parquet --explain 1",
         f"compare {both} --segments side", f"tune-fusion {both} --clusters side",
         f"compare {both} --html x.html --queries texts",
-        *(f"gate q.parquet x.parquet --baseline x.parquet --{name} side" for name in ("clusters", "strata", "weights")),
+        *(f"gate q.parquet x.parquet x.parquet --{name} side" for name in ("clusters", "strata", "weights")),
     ):  # fmt: skip
         code, _, err = run(*line.split())
         assert (code, "error" in err) == (0, False), (line, err)

@@ -44,13 +44,13 @@ def read_remedy(printed, names):
 
 def test_exit_codes(files, capsys):
     """0 pass, 1 fail, 3 undecided, 4 not comparable, 2 wrong use."""
-    assert gate("old.run", "--baseline", "old.run") == 0
-    assert gate("many.run", "--baseline", "old.run") == 1
-    assert gate("two.run", "--baseline", "old.run", "--margin", "0.02") == 3
+    assert gate("old.run", "old.run") == 0
+    assert gate("old.run", "many.run") == 1
+    assert gate("old.run", "two.run", "--margin", "0.02") == 3
     short = "".join(Path("old.run").read_text().splitlines(keepends=True)[:-2])
     Path("short.run").write_text(short)
-    assert gate("short.run", "--baseline", "old.run") == 4
-    assert gate("old.run", "--baseline", "old.run", "--margin", "x") == 2
+    assert gate("old.run", "short.run") == 4
+    assert gate("old.run", "old.run", "--margin", "x") == 2
     assert "`margin` must be a number from 0" in capsys.readouterr().err
 
 
@@ -59,21 +59,21 @@ def test_saved_baseline(files, capsys):
     assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "P(rel=0.5)@1", "--save-baseline", "base.json"]) == 0
     assert fn.load_result("base.json").mean() == {"P(rel=0.5)@1": 1.0}
     capsys.readouterr()
-    assert cli.main(["gate", "qrels.txt", "many.run", "--baseline", "base.json", "--format", "json"]) == 1
+    assert cli.main(["gate", "qrels.txt", "base.json", "many.run", "--format", "json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert [row["metric"] for row in found["rows"]] == ["P(rel=0.5)@1"]
     assert len(found["regressed"]) == 15
     with Path("qrels.txt").open("a") as qrels:
         qrels.write("q00 0 bad 1\n")
-    assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "base.json"]) == 4
+    assert cli.main(["gate", "qrels.txt", "base.json", "old.run"]) == 4
     printed = capsys.readouterr().out
     assert "the truth has changed" in printed
     assert cli.main(read_remedy(printed, {"QRELS": "qrels.txt", "RUN": "old.run", "FILE": "base.json"})) == 0
-    assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "base.json"]) == 0
+    assert cli.main(["gate", "qrels.txt", "base.json", "old.run"]) == 0
     baseline = ["--save-baseline", "sklearn.json", "--convention", "sklearn"]
     assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "ndcg", *baseline]) == 0
-    assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "sklearn.json"]) == 0
-    assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "sklearn.json", "--convention", "default"]) == 4
+    assert cli.main(["gate", "qrels.txt", "sklearn.json", "old.run"]) == 0
+    assert cli.main(["gate", "qrels.txt", "sklearn.json", "old.run", "--convention", "default"]) == 4
 
 
 TRUTHS = {  # ways to give the judgments of a file
@@ -98,7 +98,7 @@ def test_changed_truth_is_seen_however_it_is_given(files, baseline):
             fn.evaluate(f"{name}.txt", "old.run", "rr").save(f"{name}.json", truth=TRUTHS[baseline](f"{name}.txt"))
     for name, verdict in (("qrels", "pass"), ("same", "pass"), ("other", "not comparable")):
         codes = {"pass": 0, "not comparable": 4}
-        assert cli.main(["gate", f"{name}.txt", "old.run", "--baseline", "qrels.json"]) == codes[verdict]
+        assert cli.main(["gate", f"{name}.txt", "qrels.json", "old.run"]) == codes[verdict]
         for way in TRUTHS.values():
             assert fn.gate(way(f"{name}.txt"), "qrels.json", "old.run").verdict == verdict
         found = fn.gate(None, "qrels.json", f"{name}.json")
@@ -118,11 +118,11 @@ def test_spans(tmp_path, monkeypatch, capsys):
     expected = fn.evaluate_spans(gold, chunks["old"], "span_recall@1, span_iou@1", overlap="counted")
     assert fn.load_result("base.json").to_dict() == expected.to_dict()
     assert capsys.readouterr().err == "base.json written\n"
-    gate = ["gate", "gold.json", "old.json", "--baseline", "base.json"]
+    gate = ["gate", "gold.json", "base.json", "old.json"]
     assert cli.main(gate) == 0
     Path("new.csv").write_text("query,file,from,end\n" + "".join(f"{query},a,15,25\n" for query in QUERIES))
     for name in ("new.json", "new.csv"):
-        gate[2] = name
+        gate[3] = name
         columns = ["--columns", "document=file,start=from"] if name == "new.csv" else []
         capsys.readouterr()
         assert cli.main([*gate, "--margin", "0.1", "--format", "json", *columns]) == 1
@@ -134,7 +134,7 @@ def test_spans(tmp_path, monkeypatch, capsys):
     assert cli.main([*gate, *columns]) == 4
     names = {"GOLD": "gold.json", "CHUNKS": "old.json", "FILE": "again.json"}
     assert cli.main(read_remedy(capsys.readouterr().out, names)) == 0
-    assert cli.main(["gate", "gold.json", "old.json", "--baseline", "again.json"]) == 0
+    assert cli.main(["gate", "gold.json", "again.json", "old.json"]) == 0
     assert cli.main(["plan", "-n", "99", "--from", "base.json"]) == 2  # its values are equal
 
 
@@ -143,11 +143,11 @@ def test_spans(tmp_path, monkeypatch, capsys):
     [("text", "fail\n"), ("markdown", "### "), ("json", "{"), ("junit", "<?xml"), ("github", "::error title=")],
 )
 def test_formats(files, capsys, form, start):
-    assert gate("many.run", "--baseline", "old.run", "--format", form) == 1
+    assert gate("old.run", "many.run", "--format", form) == 1
     text = capsys.readouterr().out
     assert text.startswith(start)
     assert "fail" in text
-    assert gate("many.run", "--baseline", "old.run", "--format", form, "-o", "out") == 1
+    assert gate("old.run", "many.run", "--format", form, "-o", "out") == 1
     assert Path("out").read_text(encoding="utf-8") == text
 
 
@@ -155,7 +155,7 @@ def test_design_files(files, capsys):
     Path("clusters.txt").write_text("".join(f"{query} user{int(query[1:]) // 3}\n" for query in QUERIES))
     Path("weights.txt").write_text("".join(f"{query} {1 + int(query[1:]) % 2}\n" for query in QUERIES))
     options = ["--clusters", "clusters.txt", "--weights", "weights.txt", "--format", "json"]
-    gate("two.run", "--baseline", "old.run", *options)
+    gate("old.run", "two.run", *options)
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     both = [fn.evaluate("qrels.txt", f"{name}.run", "success@1") for name in ("old", "two")]
     design = {
@@ -291,7 +291,7 @@ def test_action(runner, inputs, environment, code, summary, verdict):
 def test_arguments_of_the_action(runner, text, words):
     """Quotes keep blanks, lines are joined, and nothing is run."""
     run_action(runner, {"arguments": text}, ENDS="0")
-    given = ["gate", "qrels.txt", "old.run", "--baseline", "base.json", *words, "--format", "markdown"]
+    given = ["gate", "qrels.txt", "base.json", "old.run", *words, "--format", "markdown"]
     assert Path("words.txt").read_text().splitlines() == given
 
 

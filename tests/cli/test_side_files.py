@@ -60,10 +60,7 @@ FORMATS = {
     "JSON Lines": write_records,
     "an address": write_csv,
 }
-COMPARE, GATE = (
-    "compare {q} {a} {b} -m rr",
-    "gate {q} {a} {b} --baseline {b} -m rr --format json".replace(" {b} ", " ", 1),
-)
+COMPARE, GATE = "compare {q} {a} {b} -m rr", "gate {q} {b} {a} -m rr --format json"
 VECTORS = "evaluate {q} u.npy,i.npy -m rr --query-ids {ids} --document-ids {items}"
 LINES = {
     "segments": (f"{COMPARE} --segments {{file}}", "query_id", "segment"),

@@ -472,9 +472,7 @@ def test_command_line(tmp_path, capsys):
     assert "a (again)" in capsys.readouterr().out
     assert main(["compare", str(qrels), str(run), str(other), "-m", "p@3", "--duplicates", "first"]) == 0
     assert "ranks left empty: 1" in capsys.readouterr().out
-    assert main(
-        ["gate", str(qrels), str(run), "--baseline", str(other), "-m", "p@3", "--duplicates", "first"]
-    ) in range(4)
+    assert main(["gate", str(qrels), str(other), str(run), "-m", "p@3", "--duplicates", "first"]) in range(4)
     capsys.readouterr()
     assert main(["fuse", str(run), str(other), "--duplicates", "sum"]) == 0
     assert "x: documents that their query has again, their scores added" in capsys.readouterr().err

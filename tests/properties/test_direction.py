@@ -100,7 +100,7 @@ def test_every_metric_has_a_sign_and_some_have_none():
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"sequential": True}, {"floor_by": "limit"}, {"interval": "t"}, {"margin": "2%"}],
+    [{}, {"sequential": True}, {"floors": " by limit"}, {"interval": "t"}, {"margin": "2%"}],
     ids=str,
 )
 def test_gate_is_mirrored(both, options, monkeypatch):
@@ -110,8 +110,10 @@ def test_gate_is_mirrored(both, options, monkeypatch):
 
     def judge(results, turn_own):
         metrics = [metric for metric in results["a"].metrics if metric.record.function_name == "evaluate"]
+        by_limit = options.get("floors", "")
         floors = {str(metric): turn_own(0.25, metric) for metric in metrics[::4]}
-        return fn.gate(None, results["a"], results["b"], floors=floors, **({"margin": 1 / 32} | options))
+        floors = {name: f"{floor}{by_limit}" if by_limit else floor for name, floor in floors.items()}
+        return fn.gate(None, results["a"], results["b"], **({"margin": 1 / 32} | options | {"floors": floors}))
 
     gate, mirrored = both(judge)
     assert {row.verdict for row in gate} == {"pass", "fail", "undecided"}

@@ -206,7 +206,7 @@ def test_margin_as_wide_as_the_range_is_refused(metric, width, margin):
     systems = dict(zip(("old", "new"), both, strict=True))
     calls = {
         f", or '{margin}%' of the baseline's mean": lambda: fn.gate(None, *both, margin=margin),
-        "": lambda: fn.compare(systems, margin=float(margin)),
+        "": lambda: fn.compare(systems).equivalence(float(margin)),
     }
     for share, call in calls.items():
         if width is None or float(margin) < width:
@@ -218,12 +218,21 @@ def test_margin_as_wide_as_the_range_is_refused(metric, width, margin):
         assert str(error.value).endswith(f"Pass {float(margin) / 100:g}{share}.")
 
 
+def test_rankings_are_evaluated():
+    labels, scores = np.array([[1, 0]] * 30), np.array([[2.0, 1.0]] * 30)
+    offsets = np.arange(0, 61, 2)
+    both = [fn.Rankings(labels.ravel(), (sign * scores).ravel(), offsets) for sign in (1, -1)]
+    found = fn.gate(None, *both, "rr", margin=0.1)
+    assert str(found) == str(fn.gate(labels, scores, -scores, "rr", margin=0.1))
+    assert found.verdict == "fail"
+
+
 def test_floors():
     """By the mean, or by its lower bound: 30 of 30 reach 1, and surely 0.9."""
     both = hits(np.ones(30)), hits(np.ones(30))
     assert fn.gate(None, *both, floors={"success@1": 1.0}).verdict == "pass"
-    assert fn.gate(None, *both, floors={"success@1": 0.9}, floor_by="limit").verdict == "pass"  # 0.05 ** (1 / 30)
-    assert fn.gate(None, *both, floors={"success@1": 0.91}, floor_by="limit").verdict == "fail"
+    assert fn.gate(None, *both, floors={"success@1": "0.9 by limit"}).verdict == "pass"  # 0.05 ** (1 / 30)
+    assert fn.gate(None, *both, floors={"success@1": "0.91 by limit"}).verdict == "fail"
 
 
 @pytest.mark.parametrize(
@@ -380,8 +389,8 @@ def test_betting_depends_little_on_the_order_and_takes_floors():
         bounds.append((row.low, row.high))
         interval = both[1].confidence_interval("ndcg@10", method="betting", level=0.9)
         for floor, verdict in ((interval.low - 1e-4, "undecided"), (interval.low + 1e-4, "fail")):
-            floors = {"ndcg@10": floor}
-            found = fn.gate(None, *both, margin=0.01, floors=floors, floor_by="limit", interval="betting")
+            floors = {"ndcg@10": f"{floor} by limit"}
+            found = fn.gate(None, *both, margin=0.01, floors=floors, interval="betting")
             assert found.verdict == verdict
         assert (
             fn.compare({"old": both[0], "new": both[1]}, interval="betting", level=0.9).rows[1].difference_low
