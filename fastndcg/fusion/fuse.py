@@ -111,8 +111,9 @@ def fuse(
     applied = apply_method(parsed, convention, systems.names, absent=absent, tables=tables)
     joined = join_runs(systems.runs, systems.names, convention, depth=depth, threads=n_threads)
     fused = fuse_joined(joined, applied, factors)
-    notes = notes_on_systems({name: run.source.notes for name, run in zip(systems.names, systems.runs, strict=True)})
-    fused.placed_in(fused.source._replace(notes=(*fused.source.notes, *notes)))
+    notes = {name: run.source.notes for name, run in zip(systems.names, systems.runs, strict=True)}
+    if any(notes.values()):
+        fused.placed_in(fused.source._replace(notes=(*fused.source.notes, *notes_on_systems(notes))))
     put(fused, _inputs=FusionInputs(systems.runs, systems.names, applied, factors, depth))
     return fused
 
@@ -371,17 +372,17 @@ def make_run(joined: JoinedRuns, fused: Array, ties: str, method: FusionMethod |
     )
     groups = Groups(joined.offsets, None, joined.offsets[:-1])
     run = object.__new__(FusedRun)
-    source = Source("the fused run", notes=_note_incomplete(joined.counts.n_incomplete, len(joined.queries)))
-    run._fill(Rows(joined.queries, groups, ids.take(rows), read_only(ordered)), source)
+    notes = _note_incomplete(joined) if joined.counts.n_incomplete else ()
+    run._fill(Rows(joined.queries, groups, ids.take(rows), read_only(ordered)), Source("the fused run", notes=notes))
     put(run, _counts=joined.counts, _method=method)
     return run, rows
 
 
-def _note_incomplete(n_incomplete: int, n_queries: int) -> tuple[str, ...]:
+def _note_incomplete(joined: JoinedRuns) -> tuple[str]:
     """Return the note on queries that some run lacks, which evaluations of the fused run show, too."""
-    hint = ", all of them: check that the ids are written alike" if n_incomplete == n_queries else ""
-    note = f"queries that some run lacks, fused from the others: {n_incomplete}{hint}"
-    return (note,) if n_incomplete else ()
+    n = joined.counts.n_incomplete
+    hint = ", all of them: check that the ids are written alike" if n == len(joined.queries) else ""
+    return (f"queries that some run lacks, fused from the others: {n}{hint}",)
 
 
 def _number_last_scores(joined: JoinedRuns) -> Array:

@@ -112,7 +112,7 @@ def _read_run(run: Any, name: str, options: Options) -> Run:
         )
     if isinstance(run, Recommendations) or (isinstance(run, np.ndarray) and run.ndim == 2 and run.dtype.kind in "iu"):
         return _read_items(run, name, options)
-    if find_form(run, "run") is None and _is_item_column(run):
+    if _is_item_column(run) and find_form(run, "run") is None:
         return _read_items(run, name, options)
     try:
         return read_run_form(run, name, options)

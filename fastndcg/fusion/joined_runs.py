@@ -290,8 +290,9 @@ def _join_queries(
     places = np.full((len(runs), len(firsts)), NO_ROW, "i8")
     before = 0
     for r, column in enumerate(columns):
-        places[r, codes[before : before + len(column)]] = np.arange(len(column))
-        before += len(column)
+        own = np.arange(len(column))
+        places[r, codes[before : before + own.size]] = own
+        before += own.size
     is_complete = (places >= 0).all(axis=0)
     n_incomplete = int(np.count_nonzero(~is_complete))
     if n_incomplete and convention.queries == "raise":
