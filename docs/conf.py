@@ -110,10 +110,17 @@ autosummary_context = {"guides": {name: guide for guide, names in GUIDES.items()
 def setup(app: Any) -> None:
     """Write the generated pages before Sphinx looks for sources, and copy MathJax and the excerpts after the build."""
     write_pages(ROOT / "docs")
+    app.connect("source-read", link_generated_pages)
     app.connect("autodoc-process-docstring", keep_initials)
     app.connect("doctree-read", unlink_addresses)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", write_excerpts)
+
+
+def link_generated_pages(app: Any, name: str, source: list[str]) -> None:
+    """Link generated pages. The repository lacks them: `index.md?NAME` in its pages leads there to the index beside."""
+    del app, name
+    source[0] = re.sub(r"index\.md\?(\w+)", r"\1.md", source[0])
 
 
 def keep_initials(*event: Any) -> None:
