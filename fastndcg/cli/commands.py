@@ -223,34 +223,27 @@ exit codes: 0 pass, 1 fail, 3 undecided, 4 not comparable, 2 wrong use
         inputs="qrels runs baseline clusters strata weights", package=("a gate", "statistics"),
     ),
     "plan": Command(
-        "gate:run_plan", "(--difference X | -n N) (--std X | --from FILE)", "compute how many queries you need",
+        "gate:run_plan", "(--difference X | -n N) (--std X | --from FILE | --audit MEAN)",
+        "compute how many queries you need, or what published means can show",
         """\
 Compute the number of queries with which a paired test detects a difference, or the difference that a number of queries
-can show. The spread of the differences is a number, or comes from one or two files of results (--save-baseline).
+can show. The spread of the differences is a number, or comes from one or two files of results (--save-baseline). With
+--audit, show the exact confidence interval of a published mean of hits over -n queries, and the best p-value that two
+means on the same queries can have.
 """,
         """\
   fastndcg plan --difference 0.02 --std 0.25
   fastndcg plan -n 50 --from base.json -m ndcg@10
   fastndcg plan --difference 0.02 --from base.json,new.json -m ndcg@10 --power 0.9
   fastndcg plan --difference 0.02 --std 0.25 --clusters 5,0.3
+  fastndcg plan -n 10 --audit 1.00 --other 0.70
 """,
         {
-            "": "difference|n!, std|from!, metric (plan), power, level, alternative (plan), clusters (plan)",
+            "": "difference|n!, std|from|audit!, other, metric (plan), power, level, alternative (plan), "
+            "clusters (plan)",
             **OUTPUT,
         },
         inputs="",
-    ),
-    "audit": Command(
-        "gate:run_audit", "--mean X -n N", "show what published means can show",
-        """\
-Show the exact confidence interval of a published mean of hits, and the best p-value that two means on the same queries
-can have.
-""",
-        """\
-  fastndcg audit --mean 1.00 -n 10
-  fastndcg audit --mean 1.00 -n 10 --other 0.70
-""",
-        {"": "mean, n (audit), other, level", **OUTPUT}, inputs="",
     ),
     "leaderboard": Command(
         "gate:run_leaderboard", "(TABLE | QRELS RUN RUN ...)", "rank systems, with the ranks that the data allow",

@@ -1,4 +1,4 @@
-"""``fastndcg gate``, ``plan``, ``audit`` and ``leaderboard``: decisions from differences, with exit codes for CI."""
+"""``fastndcg gate``, ``plan`` and ``leaderboard``: decisions from differences, with exit codes for CI."""
 
 from __future__ import annotations
 
@@ -61,7 +61,12 @@ def _read_compared(arguments: argparse.Namespace, candidate: str) -> tuple[Any, 
 
 
 def run_plan(arguments: argparse.Namespace) -> None:
-    """Print the plan."""
+    """Print the plan, or the audit of published means."""
+    if arguments.audit is not None:
+        _run_audit(arguments)
+        return
+    if arguments.other is not None:
+        raise InvalidInputError("--other is a second published mean, beside --audit MEAN. Add it, or leave it out.")
     sizes = arguments.clusters and arguments.clusters.split(",")
     clusters = sizes and tuple(options.read_values("--clusters", sizes, "two numbers, such as 5,0.3"))
     from fastndcg.statistics.planning import plan  # imports numpy, which the checks above do without
@@ -87,11 +92,13 @@ def _read_source(text: str) -> Any:
     return results[0] if len(results) == 1 else gate(None, results[0], results[1])
 
 
-def run_audit(arguments: argparse.Namespace) -> None:
-    """Print the audit."""
+def _run_audit(arguments: argparse.Namespace) -> None:
+    given = options.pick(arguments, "difference metric clusters")
+    if given:
+        raise InvalidInputError(f"--{next(iter(given))} is for a plan, and --audit takes -n N. Leave it out.")
     from fastndcg.statistics.planning import audit  # imports numpy, which a wrong option does without
 
-    output.write_result(arguments, audit(**options.pick(arguments, "mean n other level")))
+    output.write_result(arguments, audit(arguments.audit, **options.pick(arguments, "n other level")))
 
 
 def run_leaderboard(arguments: argparse.Namespace) -> None:

@@ -243,9 +243,8 @@ OPTIONS = {
     "from": _option("--from", "FILE[,FILE]", "results of one system, or of two", dest="source"),
     "power": _option("--power", "X", "the power (default: 0.8)", type=float, default=0.8),
     "clusters (plan)": _option("--clusters", "SIZE,R", "mean queries in a cluster, and correlation within it"),
-    "mean": _option("--mean", "X", "the mean of values that are 0 or 1", type=float, required=True),
-    "n (audit)": _option("-n --n", "N", "the number of queries", type=int, required=True),
-    "other": _option("--other", "X", "the mean of a second system on the same queries", type=float),
+    "audit": _option("--audit", "MEAN", "show what a published mean of N values that are 0 or 1 can show", type=float),
+    "other": _option("--other", "MEAN", "with --audit: that of a second system on the same queries", type=float),
     # fusion
     "method": _option("--method", "TEXT", "the method with its parameters (default: rrf)", "fusion methods",
         default="rrf"),

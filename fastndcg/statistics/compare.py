@@ -38,7 +38,7 @@ from fastndcg.statistics.alignment import AlignedValues, align, find_clusters, r
 from fastndcg.statistics.comparison import ComparedInputs, Comparison
 from fastndcg.statistics.sampling_design import Design, read_design
 from fastndcg.statistics.settings import Settings
-from fastndcg.statistics.significance import check_test_fits_design, check_test_fits_values
+from fastndcg.statistics.significance import check_test_fits_design
 
 
 @answer_keywords
@@ -117,7 +117,8 @@ def compare(
         docs/how_it_works/statistics_calibration.md has the coverage of each.
     test : {'randomization', 't', 'wilcoxon', 'sign', 'mcnemar', 'bootstrap', 'tukey'}
         'randomization' flips signs and is exact if at most 20 queries differ.
-        't' is paired, 'wilcoxon' uses signed ranks, 'bootstrap' is paired. 'mcnemar' is exact, for 0/1 values.
+        't' is paired, 'wilcoxon' uses signed ranks, 'bootstrap' is paired. 'sign' is exact. Of 0/1 values it is
+        McNemar's test, so that 'mcnemar' is another name of it.
         'tukey' tests the honestly significant difference over all pairs, by randomisation.
         If all differences are equal and not 0, 't' and 'bootstrap' give no p-value.
     correction : {'holm', 'bonferroni', 'bh', 'none'}
@@ -211,7 +212,6 @@ def compare(
             aligned = aligned._replace(query_ids=every_id[weighted], columns=values)
         check_test_fits_design(test, design)
         _check_has_values(results, aligned)
-        check_test_fits_values(test, aligned.metrics, aligned.columns)
         inputs = None if isinstance(first, PairResults) else _refer_to_inputs(truth, named_systems, options, progress)
         return Comparison(
             results,

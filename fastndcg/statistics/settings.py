@@ -52,6 +52,8 @@ class Settings:
     def __post_init__(self) -> None:
         check_choice("interval", self.interval, INTERVALS)
         check_choice("test", self.test, TESTS)
+        if self.test == "mcnemar":  # the sign test of hits and misses
+            object.__setattr__(self, "test", "sign")
         check_choice("correction", self.correction, CORRECTIONS)
         check_choice("family", self.family, FAMILIES)
         check_choice("alternative", self.alternative, ALTERNATIVES)

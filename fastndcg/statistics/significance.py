@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, Option, shorten
-from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.imports import optional_import
 from fastndcg.statistics.integer_sums import Quantity, Sums, bound_rounding, scale_to_integers
@@ -57,20 +56,6 @@ def check_test_fits_design(test: str, design: Design) -> None:
                 f"`{name}` must be left out with test={shorten(test)}, which does not support them. Pass ",
                 Option("test", "'randomization'"),
                 f", 'bootstrap' or 't' to use `{name}`.",
-            )
-
-
-def check_test_fits_values(test: str, metrics: Sequence[Metric], columns: Sequence[Array]) -> None:
-    """Raise if a test of hits and misses is used with values other than 0 and 1."""
-    if test != "mcnemar":
-        return
-    for place, metric in enumerate(metrics):
-        values = np.concatenate([column[:, place] for column in columns])
-        is_other = ~np.isnan(values) & (values != 0) & (values != 1)
-        if is_other.any():
-            raise InvalidInputError(
-                f"values must be 0 or 1 with test='mcnemar', but {metric} has {values[np.argmax(is_other)]:g}. Take "
-                "test='randomization' for this metric."
             )
 
 

@@ -28,7 +28,6 @@ COMPLETE = {  # the other arguments of commands that have numbers, and of an opt
     "plot": "plot qrels.txt a.run b.run -o plot.svg -m ndcg@10",
     "gate": "gate qrels.txt b.run a.run -m ndcg@10,success@1",
     "plan": "plan",
-    "audit": "audit",
     "leaderboard": "leaderboard qrels.txt a.run b.run",
     "explain": "explain qrels.txt a.run q1",
     "agreement": "agreement a.run b.run",
@@ -41,9 +40,10 @@ NEEDED = {  # with an option of these commands
         "difference": "--std 0.2",
         "n": "--std 0.2",
         "std": "--difference 0.02",
+        "audit": "-n 10",
+        "other": "-n 10 --audit 0.5",
         "": "--difference 0.02 --std 0.2",
     },
-    "audit": {"mean": "-n 10", "n (audit)": "--mean 0.5", "": "--mean 0.5 -n 10"},
 }
 TEXTS = {  # numbers in texts, with {} in their place
     "memory": ["{}", "{}MB"],

@@ -1,4 +1,4 @@
-"""``fastndcg gate``, ``plan`` and ``audit``: exit codes, formats, baselines as files."""
+"""``fastndcg gate`` and ``plan``: exit codes, formats, baselines as files."""
 
 import json
 import os
@@ -197,8 +197,12 @@ def test_plan_and_audit(files, capsys):
     assert capsys.readouterr().out == f"{fn.plan(0.05, from_=fn.gate(None, *both))}\n"
     assert cli.main(["plan", "-n", "50", "--std", "0.2", "--clusters", "5,0.3"]) == 0
     assert capsys.readouterr().out == f"{fn.plan(n=50, from_=0.2, clusters=(5, 0.3))}\n"
-    assert cli.main(["audit", "--mean", "1", "-n", "10", "--other", "0.7"]) == 0
+    assert cli.main(["plan", "-n", "10", "--audit", "1", "--other", "0.7"]) == 0
     assert capsys.readouterr().out == f"{fn.audit(1.0, 10, other=0.7)}\n"
+    for wrong in (["--std", "1", "--other", "0.7"], ["--audit", "1", "--clusters", "5,0.3"]):
+        assert cli.main(["plan", "-n", "10", *wrong]) == 2
+    assert cli.main(["plan", "--difference", "0.1", "--audit", "1"]) == 2
+    assert "--audit takes -n N" in capsys.readouterr().err
     assert cli.main(["plan", "-n", "50", "--std", "0.2", "--clusters", "x"]) == 2
     assert cli.main(["plan", "-n", "50", "--std", "0.2", "--format", "csv"]) == 0
     assert capsys.readouterr().out.split(",")[:2] == list(fn.plan(n=50, from_=0.2)._asdict())[:2]

@@ -148,13 +148,11 @@ def test_mcnemar_is_statsmodels(wins, losses, ties):
     assert row.exact
 
 
-def test_mcnemar_refuses_other_values():
-    results = results_by_name([[[0.0], [1.0]], [[0.5], [1.0]]])
-    message = "values must be 0 or 1 with test='mcnemar', but nDCG@10 has 0.5. Take test='randomization'"
-    with pytest.raises(fn.InvalidInputError, match=message):
-        fn.compare(results, test="mcnemar")
-    with pytest.raises(fn.InvalidInputError, match="values must be 0 or 1"):
-        fn.compare(results).all_pairs(test="mcnemar")
+def test_mcnemar_is_a_name_of_the_sign_test():
+    results = results_by_name(drawn(6, 20))
+    assert str(fn.compare(results, test="mcnemar")) == str(fn.compare(results, test="sign"))
+    pairs = fn.compare(results).all_pairs(test="mcnemar")
+    assert str(pairs) == str(fn.compare(results).all_pairs(test="sign"))
 
 
 @pytest.mark.parametrize(("level", "replicates", "p"), [(0.95, 19, 0.05), (0.9, 9, 0.1), (0.99, 99, 0.01)])
