@@ -16,7 +16,7 @@ from fastndcg.fusion.joined_runs import FusedCounts, JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, Weights, apply_method, check_absent, read_weights
 from fastndcg.fusion.training import train_method
 from fastndcg.inputs.duplicates import make_closed_duplicates
-from fastndcg.inputs.ids import Groups, IdColumn
+from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Options, Source, answer_keywords
 from fastndcg.inputs.table import Rows, Run
 from fastndcg.kernels.lookup import load_kernels
@@ -370,10 +370,10 @@ def make_run(joined: JoinedRuns, fused: Array, ties: str, method: FusionMethod |
     joined.run_on_queries(
         lambda first, stop: sort(scores, keys, joined.document_rows, falls, joined.offsets, first, stop, rows, ordered)
     )
-    groups = Groups(joined.offsets, None, joined.offsets[:-1])
     run = object.__new__(FusedRun)
     notes = _note_incomplete(joined) if joined.counts.n_incomplete else ()
-    run._fill(Rows(joined.queries, groups, ids.take(rows), read_only(ordered)), Source("the fused run", notes=notes))
+    ranked = Rows.in_order(joined.queries, joined.offsets, ids.take(rows), read_only(ordered))
+    run._fill(ranked, Source("the fused run", notes=notes))
     put(run, _counts=joined.counts, _method=method)
     return run, rows
 

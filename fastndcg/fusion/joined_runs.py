@@ -11,11 +11,11 @@ import numpy as np
 from fastndcg.engine.chunk import MIN_DOCUMENTS_FOR_THREADS, Span, cut_queries
 from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, join_names, shorten, suggest_name
 from fastndcg.fusion.conventions import FusionConvention
-from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, make_comparable
+from fastndcg.inputs.ids import IdColumn, concatenate_columns, make_comparable
 from fastndcg.inputs.table import Rows, Run
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions.named_choices import TIES
-from fastndcg.rankings.validation import Array, put, read_only
+from fastndcg.rankings.validation import Array, count_before, put, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_stopped, run_all
 
@@ -150,9 +150,7 @@ def _run_on_spans(spans: Sequence[Span], work: Callable[[int, int], None], threa
 
 def add_up(counts: Array) -> Array:
     """Return the sum of the counts before each entry, and of all of them, read-only."""
-    offsets = np.zeros(len(counts) + 1, "i8")
-    np.cumsum(counts, out=offsets[1:])
-    return read_only(offsets)
+    return read_only(count_before(counts))
 
 
 def join_runs(
@@ -197,8 +195,7 @@ def cut_run(run: Run, depth: int, ties: str, threads: int = 1) -> Run:
         return run
     is_kept = rank_run(run, ties, threads) <= depth
     offsets = add_up(np.minimum(np.diff(run.offsets), depth))
-    groups = Groups(offsets, None, offsets[:-1])
-    rows_kept = Rows(run.queries, groups, run.documents.take(np.flatnonzero(is_kept)), run.values[is_kept])
+    rows_kept = Rows.in_order(run.queries, offsets, run.documents.take(np.flatnonzero(is_kept)), run.values[is_kept])
     return Run.of(rows_kept, run.source, threads)
 
 

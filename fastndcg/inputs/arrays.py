@@ -24,6 +24,7 @@ from fastndcg.rankings.validation import (
     as_offsets,
     as_scores,
     as_whole_numbers,
+    count_before,
     freeze,
     is_kernel_ready,
     is_series,
@@ -262,7 +263,7 @@ def _convert_groups(groups: Any, n_documents: int) -> Array:
         raise InvalidInputError(
             f"`groups` must add up to the number of documents, {n_documents}, but add up to {sizes.sum()}"
         )
-    return np.concatenate([[0], np.cumsum(sizes)])
+    return count_before(sizes)
 
 
 def _make_layout_from_ids(query_ids: Any, shape: tuple[int, ...], name: str) -> ArrayLayout:
@@ -308,7 +309,7 @@ def encode(owners: Array, subtopics: Array, labels: Array, n_documents: int) -> 
     entries["subtopic"] = subtopics[above]
     entries["label"] = labels[above]
     sizes = np.bincount(owners[above], minlength=n_documents)
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    offsets = count_before(sizes)
     rows = np.flatnonzero(sizes)
     numbers, firsts = IdColumn.of_bytes(entries.view("u1"), offsets * ENTRY.itemsize).factorize(rows)
 
@@ -421,7 +422,7 @@ def flatten_lists(column: Any, what: str, refuse_nulls: Callable[..., None]) -> 
     refuse_nulls(column)
     sizes = compute.list_value_length(column).to_numpy()
     values = pyarrow.chunked_array([chunk.flatten() for chunk in column.chunks], column.type.value_type)
-    offsets = np.concatenate([[0], np.cumsum(sizes, dtype="i8")])
+    offsets = count_before(sizes)
     refuse_nulls(values, offsets)
     if pyarrow.types.is_null(values.type):  # all lists are empty, so that Arrow has no type for their values
         values = values.cast(pyarrow.int64())
@@ -453,7 +454,7 @@ def _read_awkward(value: Any, name: str) -> Ragged | None:
         values = awkward.to_numpy(awkward.flatten(value, axis=1), allow_missing=False)
     except ValueError as error:
         raise InvalidInputError(f"`{name}` must have no missing value, but has: {error}. Drop or fill it") from None
-    return Ragged(values, np.concatenate([[0], np.cumsum(sizes)]))
+    return Ragged(values, count_before(sizes))
 
 
 REMEDY = "For ranks with ties or gaps give a column of scores, such as -rank"

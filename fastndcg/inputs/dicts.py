@@ -18,7 +18,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import are_columns, refuse_row
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.validation import Array, read_only
+from fastndcg.rankings.validation import Array, count_before, read_only
 
 TESTED_VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14))
 HAS_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()  # without it, other threads change dicts meanwhile
@@ -52,7 +52,7 @@ def plain_rows(rows: dict[Any, Row], name: str) -> dict[Any, dict[Any, Any]]:
 
 def count_offsets(rows: Collection[Row]) -> Array:
     """Return offsets for the items of all dicts, one dict after the other."""
-    return read_only(np.concatenate([[0], np.cumsum(np.fromiter(map(len, rows), "i8", len(rows)))]))
+    return read_only(count_before(np.fromiter(map(len, rows), "i8", len(rows))))
 
 
 def read_items(rows: Collection[Row], offsets: Array) -> tuple[Array, IdColumn] | None:

@@ -14,7 +14,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, sho
 from fastndcg.inputs.arrays import encode
 from fastndcg.inputs.dicts import READ_AS_IDS, holds_groups, list_groups, plain_rows, snapshot
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.ids import Groups, IdColumn, group, join_segments
+from fastndcg.inputs.ids import IdColumn, group, join_segments
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.table import Qrels, Rows, Table
 from fastndcg.rankings.rankings import Patterns
@@ -239,8 +239,7 @@ class DiversityQrels(Qrels):
             self.patterns.negative = f"that of document {show_name(name)} ({source.place(row)}) is {labels[row]!s}"
 
         firsts = firsts[by_id]
-        groups = Groups(offsets, None, offsets[:-1])
-        self._fill(Rows(rows.queries, groups, rows.documents.take(firsts), codes), source.select(firsts))
+        self._fill(Rows.in_order(rows.queries, offsets, rows.documents.take(firsts), codes), source.select(firsts))
 
     def iterate_dicts(self) -> Iterator[tuple[Any, dict[Any, Any]]]:
         """

@@ -12,7 +12,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.kernels.shared import IdBytes
-from fastndcg.rankings.validation import Array, read_only
+from fastndcg.rankings.validation import Array, count_before, read_only
 from fastndcg.runtime.threads import check_threads, run_all
 
 TEXT = np.dtype(object)
@@ -217,7 +217,7 @@ def _take_pieces(data: Array, starts: Array, stops: Array) -> IdColumn:
 
 def join_segments(starts: Array, sizes: Array) -> tuple[Array, Array]:
     """Return the offsets of segments of an array, one after the other, and the places of their entries in it."""
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    offsets = count_before(sizes)
     return offsets, np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
 
 

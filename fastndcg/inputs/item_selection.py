@@ -444,7 +444,7 @@ def _read_arrays(value: Any, name: str, threads: int | None) -> ItemLists:
         return _share(as_items(array, name, 1))
     items = as_items(array, name, 2)
     is_item = items != PADDING
-    offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(is_item, axis=1))])
+    offsets = count_before(np.count_nonzero(is_item, axis=1))
     return as_lists(Interactions(items[is_item], None, offsets, threads=threads), threads)
 
 
@@ -477,7 +477,7 @@ def _read_mask(mask: Array) -> ItemLists:
         sizes[first:stop] = np.count_nonzero(part, axis=1)
         parts.append(np.nonzero(part)[1].astype("i4"))
     items = np.concatenate(parts)
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    offsets = count_before(sizes)
     return ItemLists(read_only(items), read_only(offsets), n_items, False)
 
 

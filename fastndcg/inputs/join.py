@@ -17,7 +17,7 @@ from fastndcg.kernels.shared import MAX_RANK, JudgedIds, MatchedLabels, Retrieve
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import Array, as_offsets, put, read_only
+from fastndcg.rankings.validation import Array, as_offsets, count_before, put, read_only
 
 ABSENT = -1
 SAMPLE = 1000  # queries, and documents of them, whose ids are compared
@@ -284,7 +284,7 @@ class _Segments:
         has_rows = len(offsets) > 1
         sizes = np.where(queries >= 0, offsets[present + 1] - offsets[present], 0) if has_rows else 0 * queries
         self._starts = np.where(sizes > 0, offsets[present] if has_rows else 0, 0)
-        self.offsets = read_only(np.concatenate([[0], np.cumsum(sizes)]))
+        self.offsets = read_only(count_before(sizes))
         self._is_prefix = bool((self._starts == self.offsets[:-1])[sizes > 0].all())
 
     def select(self, values: Array) -> Array:

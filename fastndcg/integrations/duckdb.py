@@ -19,6 +19,7 @@ import numpy as np
 
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.table_sources import pyarrow
 from fastndcg.integrations.polars import evaluate_lists, parse_query_metrics
 from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
@@ -169,14 +170,13 @@ def _make_function(name: str, metric: Metric, convention: Convention, threads: i
     """Return the function that DuckDB calls with columns."""
 
     def compute(*columns: Any) -> Any:
-        pyarrow = optional_import("pyarrow", "functions of DuckDB", "arrow")
         if len(columns) not in (2, 3):
             raise InvalidInputError(
                 f"{name} must get labels, scores and, optionally, a cutoff, got {len(columns)} arguments. Write "
                 f"{name}(list(label), list(score), 10)."
             )
         for column, what in zip(columns, ("labels", "scores"), strict=False):
-            _check_lists(pyarrow, column, name, what)
+            _check_lists(column, name, what)
         values = _evaluate(columns, metric, convention, threads, name)
         return pyarrow.array(values, mask=np.isnan(values))
 
@@ -197,7 +197,6 @@ def _evaluate(
 
 
 def _read_cutoffs(column: Any, name: str) -> Array:
-    pyarrow = optional_import("pyarrow", "functions of DuckDB", "arrow")
     types = pyarrow.types
     is_huge = types.is_decimal(column.type) and not column.type.scale  # a HUGEINT of DuckDB
     if not (types.is_integer(column.type) or is_huge) or column.null_count:
@@ -209,7 +208,7 @@ def _read_cutoffs(column: Any, name: str) -> Array:
         raise InvalidInputError(f"the cutoff of {name} must be below 2**63. Write 10, or leave it out.") from None
 
 
-def _check_lists(pyarrow: Any, column: Any, name: str, what: str) -> None:
+def _check_lists(column: Any, name: str, what: str) -> None:
     """Raise an error for a column that is not of lists."""
     types = pyarrow.types
     if types.is_null(column.type):

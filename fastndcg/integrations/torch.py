@@ -24,7 +24,7 @@ from fastndcg.integrations.torch_tensors import check_ids, check_tensor, to_arra
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import check_combinations, is_micro
 from fastndcg.named_conventions import Convention, parse_convention
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, count_before
 from fastndcg.results.aggregates import PartialSums, add_up_columns, count_limbs
 from fastndcg.runtime.imports import optional_import
 from fastndcg.runtime.threads import check_threads
@@ -185,7 +185,7 @@ class RankingMetrics(torchmetrics.Metric):  # type: ignore[misc]
             is_document = separators[0]
             scores = scores[is_document]
             labels = labels[is_document]
-            query_offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(is_document, axis=1))])
+            query_offsets = count_before(np.count_nonzero(is_document, axis=1))
         try:
             return self._evaluate(labels, scores, offsets=query_offsets)
         except InvalidInputError:

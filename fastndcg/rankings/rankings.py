@@ -126,7 +126,7 @@ class Patterns:
         entry = self._relevant.get(rel)
         if entry is None:
             is_relevant = self.labels >= rel
-            offsets = np.concatenate([[0], np.cumsum(is_relevant)])[self.offsets]
+            offsets = count_before(is_relevant)[self.offsets]
             entry = self._relevant[rel] = offsets, self.subtopics[is_relevant]
             for array in entry:
                 array.flags.writeable = False

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, count_before
 from fastndcg.results.per_query import check_weights, find_key, read_per_query_array
 from fastndcg.runtime.escapes import show_name
 
@@ -165,4 +165,4 @@ def _sort_units_by_stratum(strata: Array, clusters: Array | None, query_ids: Arr
         )
     new_units = np.empty(n_units, "i8")
     new_units[np.argsort(unit_strata, kind="stable")] = np.arange(n_units)
-    return new_units[query_units], np.concatenate([[0], np.cumsum(sizes)]).astype("i8")
+    return new_units[query_units], count_before(sizes)

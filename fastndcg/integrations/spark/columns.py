@@ -11,7 +11,10 @@ from fastndcg.inputs.frames import Frame, is_distance
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import check_whole_number
-from fastndcg.runtime.imports import optional_import
+from fastndcg.runtime.imports import OptionalPackage, optional_import
+
+pyarrow: Any = OptionalPackage("pyarrow", "Spark", "spark")
+compute: Any = OptionalPackage("pyarrow.compute", "Spark", "spark")
 
 REMEDY = "For data of this machine take fn.evaluate."
 LARGEST = 1 << 53  # the largest whole number up to which float64 has all
@@ -46,7 +49,6 @@ class Scored(NamedTuple):
 
     def restore(self, batch: Any) -> Any:
         """Return a batch of Arrow with the names of the user in place of the roles."""
-        pyarrow = optional_import("pyarrow", "Spark", "spark")
         names = self.all_names
         columns = {names[role]: batch.column(place) for place, role in enumerate(batch.schema.names)}
         return pyarrow.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
@@ -217,7 +219,6 @@ def express(data: Any, name: str) -> str:
 
 def _make_empty_frame(data: Any, columns: Mapping[str, str], name: str) -> Frame:
     """Return a frame with the columns of a DataFrame and without rows."""
-    pyarrow = optional_import("pyarrow", "Spark", "spark")
     fields = [(field.name, _find_arrow_type(field.dataType)) for field in data.schema.fields]
     frame = Frame(pyarrow.schema(fields).empty_table(), columns, name)
     absent = next((role for role in columns if columns[role] not in frame.column_names), None)
@@ -231,7 +232,6 @@ def _make_empty_frame(data: Any, columns: Mapping[str, str], name: str) -> Frame
 
 def _find_arrow_type(kind: Any) -> Any:
     """Return Arrow's type of a type of Spark, the type of nulls where Arrow has none."""
-    pyarrow = optional_import("pyarrow", "Spark", "spark")
     types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
     try:
         return types.to_arrow_type(kind)
@@ -269,7 +269,7 @@ def _check_order(frame: Frame, data: Any, order: str | None) -> None:
             f"`order` must name a column of `{frame.name}`, which has {join_names(frame.column_names)}, not "
             f"{shorten(order)}. Correct the name."
         )
-    types = optional_import("pyarrow", "Spark", "spark").types
+    types = pyarrow.types
     kind = data.schema[order].dataType
     arrow_kind = _find_arrow_type(kind)
     if types.is_nested(arrow_kind) or types.is_null(arrow_kind):

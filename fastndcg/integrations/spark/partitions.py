@@ -21,7 +21,7 @@ from fastndcg.evaluation import Evaluator, evaluate_prepared, parse_request
 from fastndcg.inputs.frames import note_distances
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.table import Qrels, Run
-from fastndcg.integrations.spark.columns import SIDE, Scored, say
+from fastndcg.integrations.spark.columns import SIDE, Scored, compute, pyarrow, say
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
@@ -62,7 +62,6 @@ def send_parts(make_parts: Callable[[], Iterator[Part]]) -> Iterator[Any]:
 
 
 def _make_batch(part: Part) -> Any:
-    pyarrow = optional_import("pyarrow", "Spark", "spark")
     kinds = [pyarrow.binary(), pyarrow.binary(), *[pyarrow.string()] * 3]
     arrays = [pyarrow.array([value], kind) for value, kind in zip(part, kinds, strict=True)]
     return pyarrow.RecordBatch.from_arrays(arrays, names=list(Part._fields))
@@ -110,8 +109,6 @@ def _refuse_equal_places(queries: Any, places: Any, last: tuple[Any, Any] | None
 
     `last` is the query and the place of the row above. Return those of the last row.
     """
-    pyarrow = optional_import("pyarrow", "Spark", "spark")
-    compute = optional_import("pyarrow.compute", "Spark", "spark")
     is_nan = compute.is_nan(places) if pyarrow.types.is_floating(places.type) else None
     if is_nan is not None and compute.any(is_nan).as_py():
         row = is_nan.to_pylist().index(True)
@@ -159,7 +156,6 @@ class ScoredTask:
         if rest is None:
             yield self._evaluate(_make_table(pieces))
             return
-        pyarrow = optional_import("pyarrow", "Spark", "spark")
         stream = itertools.chain(pieces, [rest], batches)
         yield self._evaluate(pyarrow.RecordBatchReader.from_batches(rest.schema, stream), memory=self.request.memory)
 
@@ -244,8 +240,6 @@ class PairsTask:
         pieces = [batch for batch in batches if batch.num_rows]
         if not pieces:
             return
-        pyarrow = optional_import("pyarrow", "Spark", "spark")
-        compute = optional_import("pyarrow.compute", "Spark", "spark")
         table = _make_table(pieces)
         sides = table.column(SIDE)
         if self.has_order:
@@ -318,7 +312,6 @@ class PerQueryTask:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yield batches with one row a query. A value is null where the metric is undefined."""
-        pyarrow = optional_import("pyarrow", "Spark", "spark")
         for result in self.task.evaluate(batches):
             columns = {self.query: pyarrow.array(result.query_ids.tolist(), self.kind)}
             for place, metric in enumerate(result.metrics):
@@ -364,5 +357,4 @@ def _group_batches(batches: Iterator[Any], most: int) -> Iterator[list[Any]]:
 
 
 def _make_table(pieces: list[Any]) -> Any:
-    pyarrow = optional_import("pyarrow", "Spark", "spark")
     return pyarrow.Table.from_batches(pieces)
