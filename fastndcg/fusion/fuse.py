@@ -288,7 +288,8 @@ class FusedRun(Run):
         return FusedQuery(self, _find(self.queries, query, "query", "the fused run"), self._inputs)
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()} by {self.method}" if self.method else super().__repr__()
+        method = f" by {self.method}" if self.method else ""
+        return "\n".join([f"{super().__repr__()}{method}", *self.notes])
 
 
 class FusedQuery:

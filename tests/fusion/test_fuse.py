@@ -129,6 +129,7 @@ def test_queries_of_some_runs_are_refused_fused_or_left_out_and_counted():
     assert (set(union.to_dict()), union.counts.n_incomplete) == ({"q1", "q2", "q7"}, 2)
     assert union.notes == ("queries that some run lacks, fused from the others: 2",)
     assert fn.evaluate({"q1": {"d1": 1}}, union, "rr").notes == union.notes
+    assert str(union).splitlines() == ["FusedRun of 3 queries, 6 documents by rrf", *union.notes]
     common = fn.fuse(runs, fusion_convention="default(queries=common)")
     assert (set(common.to_dict()), common.counts.n_left_out) == ({"q1"}, 2)
     with pytest.raises(fn.InvalidInputError, match="must have a query in common"):
