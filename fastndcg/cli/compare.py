@@ -14,7 +14,7 @@ from fastndcg.cli import files, options, output
 from fastndcg.cli.trec_eval import Report
 from fastndcg.errors import InvalidInputError
 from fastndcg.exports import dump_json
-from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, parse_metrics
 from fastndcg.named_conventions import parse_convention
 from fastndcg.runtime.escapes import csv_row
 
@@ -96,7 +96,7 @@ def _list_numbers(comparison: Comparison, arguments: argparse.Namespace) -> dict
 
 def _choose_curves(arguments: argparse.Namespace) -> list[Metric]:
     """Return the metrics to draw at each cutoff: those of the table that have a cutoff, or nDCG."""
-    metrics = parse_metrics(arguments.metrics or options.DEFAULT_METRICS)
+    metrics = parse_metrics(arguments.metrics or DEFAULT_METRICS)
     families = [Metric(metric.name)(**dict(metric.parameters)) for metric in metrics if metric.k is not None]
     return list(dict.fromkeys(families)) or list(parse_metrics(CURVE_METRICS))
 
@@ -107,7 +107,7 @@ def _compare(arguments: argparse.Namespace) -> tuple[Comparison, Any, Any]:
         raise InvalidInputError(
             f"{arguments.command} needs two RUNs or more, got 1. Name another, or take `fastndcg evaluate` for one run."
         )
-    metrics = parse_metrics(arguments.metrics or options.DEFAULT_METRICS)
+    metrics = parse_metrics(arguments.metrics or DEFAULT_METRICS)
     from fastndcg.statistics.compare import compare  # imports numpy, which the checks above do without
     from fastndcg.statistics.settings import Settings
 

@@ -15,7 +15,7 @@ from fastndcg.cli.output import write_reports
 from fastndcg.cli.trec_eval import MetricRequest, Report, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.errors import InvalidInputError
 from fastndcg.exports import align_columns
-from fastndcg.metrics.metric import check_direction, parse_metrics
+from fastndcg.metrics.metric import DEFAULT_METRICS, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.imports import check_packages
@@ -38,7 +38,7 @@ class _Task(NamedTuple):
 def run(arguments: argparse.Namespace) -> int:
     """Check the options, evaluate the runs, write the results, and return 1 if a mean is worse than its floor."""
     convention = apply_options(arguments.convention, arguments)
-    request = MetricRequest.parse(arguments.metrics or [options.DEFAULT_METRICS], convention)
+    request = MetricRequest.parse(arguments.metrics or [DEFAULT_METRICS], convention)
     trec_options = TrecEvalOptions(arguments.relevance_level, arguments.n_documents)
     select_metrics(request.lines(trec_options), arguments.format)  # reports wrong metrics before any file is read
     floors = options.read_floors(arguments.fail_under)

@@ -24,14 +24,12 @@ def run_gate(arguments: argparse.Namespace) -> int:
     if arguments.fail_by == "limit":
         floors = {metric: f"{floor} by limit" for metric, floor in floors.items()}
     (candidate_path,) = arguments.runs
-    from fastndcg.results.results import Results  # imports numpy, which the checks above do without
-    from fastndcg.statistics.gate import gate
+    from fastndcg.statistics.gate import gate  # imports numpy, which the checks above do without
 
     truth, baseline, candidate = _read_compared(arguments, candidate_path)
     design: dict[str, Any] = {}
     for name, path in options.pick(arguments, "clusters strata weights").items():
         design[name] = files.read_pairs(path, "weight" if name == "weights" else "segment", truth.queries)
-    metrics = metrics if metrics or isinstance(baseline, Results) else parse_metrics(options.DEFAULT_METRICS)
     verdict = gate(
         truth, baseline, candidate, metrics, margin=margin, floors=floors,
         **options.pick(arguments, "interval level sequential convention threads"), **design,

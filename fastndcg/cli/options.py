@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, get_args
 
 from fastndcg import choices
 from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.metrics.metric import DEFAULT_METRICS
 from fastndcg.parsing import split_list
 
-DEFAULT_METRICS = "ndcg@10,map,mrr,p@5,recall@10"
 PAIR_METRICS = "mean_rank,mrr,hits_at@1,hits_at@10"
 AGREEMENT_METRICS = "tau_b,tau_ap,rbo"
 SPAN_METRICS = "span_recall@5,span_precision@5,span_iou@5,span_ndcg@5"

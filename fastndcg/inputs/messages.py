@@ -347,6 +347,14 @@ ANSWERS = {  # for keywords that other programs have, by function: those of "" a
         "competitors": "Link prediction is evaluate_pairs(…, competitors=…)",
         **dict.fromkeys(("train", "train_data", "history"), _KNOWN),
     },
+    "compare": {
+        "": 'Systems are one argument: {"old": run, "new": other_run}',
+        "runs": 'Systems are the second argument: {call}, with {"old": run, "new": other_run} as systems',
+        **dict.fromkeys(("curves", "segments"), "The report has it: compare(…).to_html(path, segments=, curves=)"),
+        "margin": "It belongs to a method: compare(…).equivalence(margin)",
+        "power": "It belongs to a method: compare(…).smallest_difference(power)",
+    },
+    "gate": dict.fromkeys(("old", "new", "run", "runs", "systems"), "Both runs are arguments by place: {call}"),
     "explain": {
         **dict.fromkeys(("q", "qid", "query_id"), "The query to explain is query="),
         "metrics": "The metric is the third argument, or metric=",
@@ -378,6 +386,7 @@ def answer_keywords(function: Callable[P, T]) -> Callable[P, T]:
             return function(*arguments, **keywords)
         except TypeError:
             _refuse_keywords(function, keywords)
+            _refuse_places(function, len(arguments))
             raise
 
     return call
@@ -396,9 +405,23 @@ def _refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) 
         answer = f"It belongs to the convention: convention='default({unknown}={keywords[unknown]})'"
     else:
         answer = answers.get(unknown) or suggest_name(unknown, parameters).strip() or "Leave it out"
-    sides = [key for key, parameter in parameters.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
-    call = f"{name}({', '.join(sides).removeprefix('self, ')}, …)"
+    call = f"{name}({', '.join(_list_sides(function)).removeprefix('self, ')}, …)"
     raise InvalidTypeError(f"`{unknown}` is no argument of {name}. {answer.replace('{call}', call)}") from None
+
+
+def _refuse_places(function: Callable[..., Any], n_given: int) -> None:
+    """Raise an error for more arguments by place than a function has."""
+    sides = _list_sides(function)
+    if n_given > len(sides):
+        name = function.__qualname__.removesuffix(".__init__")
+        answer = ANSWERS.get(name, {}).get("", "Name the others")
+        raise InvalidTypeError(f"{name} takes {', '.join(sides).removeprefix('self, ')} by place. {answer}") from None
+
+
+def _list_sides(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the arguments that a function takes by place."""
+    parameters = inspect.signature(function).parameters.items()
+    return [key for key, parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
 
 
 @dataclass(slots=True)

@@ -284,6 +284,9 @@ Metric.__doc__ = _Docstring(Metric.__doc__)  # type: ignore[assignment]
 Metrics: TypeAlias = str | Metric | Iterable[str | Metric]
 
 
+DEFAULT_METRICS = "ndcg@10,map,mrr,p@5,recall@10"
+
+
 def parse_metrics(metrics: Metrics | None, function: str | None = "evaluate") -> tuple[Metric, ...]:
     """
     Return metrics as a tuple without repetitions, from texts, lists of texts or values.

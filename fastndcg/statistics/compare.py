@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.models import Model
-from fastndcg.metrics.metric import Metric, Metrics, check_direction, parse_metrics
+from fastndcg.inputs.table import Run
+from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
@@ -39,6 +41,8 @@ from fastndcg.statistics.comparison import ComparedInputs, Comparison
 from fastndcg.statistics.sampling_design import Design, read_design
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import check_test_fits_design
+
+NAMED = 'Give each system a name: compare(truth, {"old": run, "new": other_run}, metrics).'
 
 
 @answer_keywords
@@ -88,7 +92,8 @@ def compare(
         A run in a list of paths has the name that TREC's sixth column gives it, if no other run has the same one.
         Otherwise its name is that of the file without suffixes.
     metrics : str, Metric, or iterable of them, optional
-        See `evaluate`. By default the metrics of the first system, if all systems are `Results`.
+        See `evaluate`. By default those of the first system that is `Results`, else
+        "ndcg@10, map, mrr, p@5, recall@10".
     baseline : str, optional
         The name of the system that the others are compared with. By default the first.
     offsets, groups, query_ids : array, optional
@@ -181,6 +186,8 @@ def compare(
     if systems is None and _holds_only_results(truth):
         systems = truth
         truth = None
+    if _is_run(metrics):
+        raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(metrics).__name__}. {NAMED}")
     named_systems = _read_systems(systems)
     baseline_name = find_baseline(baseline, named_systems)
     selected = _select_metrics(metrics, named_systems)
@@ -244,7 +251,7 @@ def _read_systems(systems: Any) -> dict[str, Any]:
     if systems is None or isinstance(systems, str | Results | Rankings):
         raise InvalidInputError(
             "`systems` must be {name: predictions} with two systems or more, got "
-            f"{'none' if systems is None else shorten(systems)}. Give each system a name."
+            f"{'none' if systems is None else shorten(systems)}. {NAMED}"
         )
     if is_path_list(systems):
         pairs: list[tuple[Any, Any]] = list(zip(name_runs(systems), systems, strict=True))
@@ -273,7 +280,7 @@ def _read_pairs(systems: Iterable[Any]) -> list[tuple[Any, Any]]:
     if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):  # a dict of two queries is none
         raise InvalidTypeError(
             f"`systems` must be {{name: predictions}}, or pairs of a name and predictions, got {shorten(systems)}. "
-            "Give each system a name."
+            f"{NAMED}"
         )
     return pairs
 
@@ -292,11 +299,22 @@ def find_baseline(baseline: str | None, named_systems: Mapping[str, Any]) -> str
 
 
 def _select_metrics(metrics: Metrics | None, named_systems: Mapping[str, Any]) -> tuple[Metric, ...]:
-    """Parse the metrics. By default they are those of the first system, if all systems are results."""
-    if metrics is None and all(isinstance(predictions, Results) for predictions in named_systems.values()):
-        first: Results = next(iter(named_systems.values()))
-        return first.metrics
+    """Parse the metrics. By default they are those of the first results, or the usual five."""
+    if metrics is None:
+        finished = (system.metrics for system in named_systems.values() if isinstance(system, Results))
+        metrics = next(finished, DEFAULT_METRICS)
     return parse_metrics(metrics, None)  # `Evaluator` refuses those that it does not compute
+
+
+def _is_run(metrics: Any) -> bool:
+    """Return True for a second run in the place of metrics."""
+    if metrics is None or isinstance(metrics, str | Metric):
+        return False
+    if isinstance(metrics, Mapping | Run | Rankings | Results | Path) or hasattr(metrics, "columns"):
+        return True
+    if isinstance(metrics, np.ndarray):
+        return metrics.ndim > 1
+    return isinstance(metrics, list | tuple) and any(isinstance(part, Mapping | list | tuple) for part in metrics[:1])
 
 
 def _refer_to_inputs(

@@ -17,7 +17,7 @@ from fastndcg.evaluation import Evaluator
 from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, format_markdown
 from fastndcg.inputs.digests import compute_digest
 from fastndcg.inputs.messages import answer_keywords
-from fastndcg.metrics.metric import Metric, Metrics, check_direction, parse_metrics
+from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import as_float
 from fastndcg.rankings.rankings import Rankings
@@ -351,7 +351,7 @@ def gate(
     candidate : Results, path, Rankings or predictions
         What replaces it, likewise.
     metrics : str, Metric, or iterable of them, optional
-        See `evaluate`. By default those of the baseline, if it is results.
+        See `evaluate`. By default those of the results, if there are any, else "ndcg@10, map, mrr, p@5, recall@10".
     margin : float, str, or {metric: float or str}
         The drop of the mean that is allowed, from 0 to below the metric's range, or such as "2%" of the baseline's
         mean. The rise where lower values are better. One for all metrics, or a dict: metrics that neither it nor
@@ -623,8 +623,8 @@ def _evaluate_both(
         raise InvalidInputError("`truth` is missing, but there are predictions to evaluate. Pass the true labels.")
     if convention is None:
         convention = finished[0].convention if finished else "default"
-    if metrics is None and finished:
-        metrics = finished[0].metrics
+    if metrics is None:
+        metrics = finished[0].metrics if finished else DEFAULT_METRICS
     evaluator = None
     if needs_truth:
         evaluator = Evaluator(truth, metrics, convention=convention, threads=threads, **options)

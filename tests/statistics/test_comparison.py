@@ -347,7 +347,14 @@ BAD_INPUT = {
     ),
     "negative weights": (lambda: fn.compare(RESULTS, weights=[-1] * 6), "`weights` must be finite and not negative"),
     "weights of 0": (lambda: fn.compare(RESULTS, weights=[0] * 6), "`weights` must not all be 0"),
-    "no metrics": (lambda: fn.compare(QRELS, {"good": GOOD, "bad": BAD}), "`metrics` is missing"),
+    **{f"a second run in the place of metrics: {type(run).__name__}": (
+        lambda run=run: fn.compare(QRELS, GOOD, run),
+        r"`metrics` must be texts .* Give each system a name: compare\(truth, \{.old.: run, .new.: other_run\}")
+        for run in (BAD, fn.Run(BAD), [[1, 2], [2, 1]], np.eye(2))},
+    "runs by place": (
+        lambda: fn.compare(QRELS, GOOD, BAD, "rr"),
+        'compare takes truth, systems, metrics by place. Systems are one argument: {"old": run',
+    ),
     "metrics that results lack": (lambda: fn.compare(RESULTS, metrics="p@5"), "these results have no P@5"),
     "truth that nobody needs": (lambda: fn.compare(QRELS, RESULTS), "`truth` must be None if all systems are"),
     "no truth": (lambda: fn.compare(None, {"a": GOOD, "b": BAD}, "rr"), "`truth` is missing, but system 'a' has"),
@@ -375,6 +382,16 @@ BAD_INPUT = {
 def test_bad_input(call, message):
     with pytest.raises(fn.InvalidInputError, match=message):
         call()
+
+
+def test_metrics_left_out_are_those_of_results_or_the_usual_five():
+    systems = {"good": GOOD, "bad": BAD}
+    usual = fn.Metric.parse("ndcg@10"), fn.AP, fn.RR, fn.P @ 5, fn.R @ 10
+    assert fn.compare(QRELS, systems).metrics == usual
+    assert tuple(row.metric for row in fn.gate(QRELS, GOOD, BAD)) == tuple(map(str, usual))
+    finished = fn.evaluate(QRELS, GOOD, "rr")
+    assert fn.compare(QRELS, systems | {"good": finished}).metrics == (fn.RR,)
+    assert [row.metric for row in fn.gate(QRELS, GOOD, finished)] == ["RR"]
 
 
 def test_conventions_that_differ():
