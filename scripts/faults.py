@@ -301,6 +301,8 @@ FAULTS = (
           "system, other = show_name(row.system), show_name(baseline)",
           "other, system = show_name(row.system), show_name(baseline)",
           "reports/test_reports.py::test_a_sentence_says_which_system_is_better_by_how_much_and_how_sure"),
+    Fault("side files: a header counts as a row", "inputs/side_files.py",
+          "lines[has_header:]", "lines[:]", "cli/test_side_files.py::test_each_option_reads_each_format"),
     Fault("report: another sentence comes first", "reports/templates/page.html",
           "in sentences %}", "in sentences[::-1] %}",
           "reports/test_reports.py::TestPage::test_the_sentences_are_first"),
