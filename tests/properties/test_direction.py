@@ -208,6 +208,13 @@ def test_spark_comparison_is_mirrored(both, alternative):
         sums = partitions.add_up_parts([task._compare(half, N // 2, 0)._asdict() for half in halves])
         summary = _Summary(request, task.systems, 0, Settings(test="t", alternative=alternative))
         found = summary.tabulate(*sums)
+        whole = fn.compare(results, test="t", interval="t", alternative=alternative)
+        for name, own, other in (
+            ("p", found.equivalence(0.25), whole.equivalence(0.25)),
+            ("smallest_difference", found.smallest_difference(0.9), whole.smallest_difference(0.9)),
+        ):
+            numbers = [[getattr(row, name) for row in table] for table in (own, other)]
+            assert numbers[0] == pytest.approx(numbers[1], nan_ok=True)
         return found, [row.outcome for row in found], [NUMBER.sub("#", note) for note in found.notes]
 
     (found, *words), (turned, *turned_words) = both(compare)
