@@ -102,7 +102,7 @@ def test_chunks(race, ranks):
     run, plain = fn.Run(rows.queries, chunks, rows.scores), fn.Run(rows.queries, rows.documents, rows.scores)
     means = fn.evaluate(qrels, plain, METRICS).means()
     race(
-        lambda: fn.evaluate(qrels, run, METRICS, parents="before #", ranks=ranks).means(),
+        lambda: fn.evaluate(qrels, fn.Run(run, ranks=ranks, parents="before #"), METRICS).means(),
         lambda found: np.testing.assert_allclose(found, means, rtol=1e-12),
         floors={"without chunks": lambda: fn.evaluate(qrels, plain, METRICS).means()},
     )
@@ -126,7 +126,7 @@ def test_duplicates(race, choice, ranks):
 
     means = evaluate(plain)
     race(
-        lambda: evaluate(again, duplicates=choice, ranks=ranks),
+        lambda: evaluate(fn.Rows(again, duplicates=choice, ranks=ranks)),
         lambda found: np.testing.assert_allclose(found, means, rtol=1e-12),
         floors={"distinct documents": lambda: evaluate(plain)},
     )
@@ -153,7 +153,7 @@ def test_parquet(race, tmp_path):
     labels, scores, queries = (column[arrays[2] < 50] for column in arrays)
     check_values(labels, scores, "ndcg@10", query_ids=queries)
     race(
-        lambda: fn.evaluate(path, metrics="ndcg@10", memory="250MB").means(),
+        lambda: fn.evaluate(fn.Rows(path, memory="250MB"), metrics="ndcg@10").means(),
         equals(expected.means()),
         floors={"pyarrow's reading": lambda: pq.read_table(path, columns=["query", "score", "label"])},
     )

@@ -35,6 +35,7 @@ from fastndcg.fusion.tuning.tune import tune_fusion as tune_fusion
 from fastndcg.inputs.diversity import DiversityQrels as DiversityQrels
 from fastndcg.inputs.interactions import Interactions as Interactions
 from fastndcg.inputs.interactions import Recommendations as Recommendations
+from fastndcg.inputs.streams import Rows as Rows
 from fastndcg.inputs.table import Qrels as Qrels
 from fastndcg.inputs.table import Run as Run
 from fastndcg.installation import show_versions as show_versions

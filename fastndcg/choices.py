@@ -19,7 +19,6 @@ ConventionName: TypeAlias = Literal[
 Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
 DuplicateChoice: TypeAlias = Literal["raise", "first", "best", "sum", "counted"]
 DuplicateRanks: TypeAlias = Literal["kept", "closed"]
-FusedDuplicateChoice: TypeAlias = Literal["raise", "first", "best", "sum"]
 Family: TypeAlias = Literal["table", "metric"]
 Format: TypeAlias = Literal["parquet", "arrow", "json", "csv", "msmarco", "trec", "jsonl", "trec_diversity"]
 FloorBy: TypeAlias = Literal["value", "limit"]

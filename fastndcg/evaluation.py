@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth
+from fastndcg.choices import ConventionName, MissingTruth
 from fastndcg.engine import run as engine
 from fastndcg.engine.plan import MetricPlan, make_plan
 from fastndcg.engine.run import EvaluationOutput, EvaluatorCache, run
@@ -24,7 +24,6 @@ from fastndcg.inputs.dispatch import (
     make_selection,
     prepare_truth,
 )
-from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.interactions import Interactions
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options, answer_keywords, note_alternatives, note_confused
@@ -116,10 +115,6 @@ def evaluate(
     exclude: Any = None,
     candidates: Any = None,
     missing_truth: MissingTruth = "raise",
-    duplicates: DuplicateChoice | None = None,
-    ranks: DuplicateRanks | None = None,
-    parents: Any = None,
-    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     memory: int | str | None = None,
     convention: ConventionName | str | Convention = "default",
     threads: int | None = None,
@@ -132,8 +127,9 @@ def evaluate(
 
     Parameters
     ----------
-    truth : array, path, dict, frame, Qrels, Interactions, sparse matrix or Rankings
-        The judgments. A label of 0 means not relevant. Allowed forms:
+    truth : array, path, dict, frame, Qrels, Rows, Interactions, sparse matrix or Rankings
+        The judgments. A label of 0 means not relevant. How data are read is said where they are read: `Qrels`, `Run`
+        and `Rows` name columns, and `Run` says what chunks and documents that come again count. Allowed forms:
 
         - labels of documents: a (n_documents,) array with exactly one of `offsets`, `groups` and `query_ids`, a
           (n_queries, n_documents) array, or a ragged column of Arrow, Polars or awkward;
@@ -141,8 +137,8 @@ def evaluate(
           label}}``, a frame or records with queries, documents and labels, or `Qrels`;
         - relevant ids, each with the label 1: ``{query: ids}`` with sets or lists. A note says that whole numbers in
           lists, which could be labels, were read as ids;
-        - labels and scores together: a frame with columns of queries, labels, scores and, optionally, documents, or
-          `Rankings`. Parquet and Arrow files and data sets are streamed;
+        - labels and scores together: a frame with columns of queries, labels, scores and, optionally, documents,
+          `Rows`, or `Rankings`. Parquet and Arrow files and data sets are streamed;
         - relevant items of users: a scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items
           and, optionally, labels.
 
@@ -176,21 +172,6 @@ def evaluate(
         What to do with items of the truth that are excluded, no candidates or unknown: raise an error, leave them out
         of the truth, or count them as relevant items that were not retrieved. A note of the result counts them. With
         'raise', a user without truth is an error for a model, unless the convention has no_relevant='skipped'.
-    duplicates : {'raise', 'first', 'best', 'sum', 'counted'}, optional
-        What to do with a document that a query of a run has again: raise an error, as by default; keep the row that
-        ranks first; keep the best score; add up the scores; or count each row as another document: values may exceed 1.
-        See the guide "Duplicates and chunks".
-    ranks : {'kept', 'closed'}, optional
-        With 'first' and 'best', whether a dropped row leaves its rank empty, as by default, or later documents move up.
-    parents : dict, Series, frame, str or callable, optional
-        The documents of chunks, if the run ranks chunks: a table of chunk and document, the name of a column of
-        `predictions`, a rule of ids such as "before #", or a function of a chunk's id. `duplicates`, here 'first' by
-        default, says which chunk of a document counts.
-    columns : dict, optional
-        Names of columns of frames, records, CSV, Parquet and Arrow files that differ from the usual ones, such as
-        ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25", "subtopic": "topic"}``. The key "rank"
-        names ranks in place of scores. A score that is called distance, ``_distance`` or the like ranks ascending, and
-        a note says so. Sides may have names of their own: ``{"truth": {"document": "article"}, "predictions": {...}}``.
     memory : int or str, optional
         The number of bytes for streaming, such as "500MB", by default 2 GiB, or for scores of `Embeddings` and
         `Scorer`, by default 64 MiB. Not for other truth and predictions.
@@ -231,8 +212,6 @@ def evaluate(
     {'RR': 0.75}
     >>> fn.evaluate({"q1": {"d1", "d2"}}, {"q1": ["d3", "d1"]}, "rr, recall@10").to_dict()
     {'q1': {'RR': 0.5, 'R@10': 0.5}}
-    >>> fn.evaluate({"q1": {"d1", "d2"}}, {"q1": ["d1", "d1", "d2"]}, "recall@2", duplicates="first").mean()
-    {'R@2': 0.5}
     """
     if metrics is None and predictions is not None and isinstance(truth, Rankings):
         raise InvalidInputError(
@@ -240,8 +219,8 @@ def evaluate(
         )
     evaluator = object.__new__(Evaluator)
     options = make_options(
-        offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress,
-        duplicates=duplicates, ranks=ranks, parents=parents, other=predictions, is_alone=predictions is None,
+        offsets, groups, query_ids, exclude, candidates, missing_truth, memory, threads, progress, other=predictions,
+        is_alone=predictions is None,
     )  # fmt: skip
     evaluator._prepare(truth, parse_request(metrics, convention), options, progress is True)
     return evaluator._evaluate(predictions)
@@ -258,7 +237,7 @@ class Evaluator:
     ----------
     truth, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
         See `evaluate`.
-    duplicates, ranks, parents, columns, memory, convention, threads, progress
+    memory, convention, threads, progress
         See `evaluate`.
 
     Raises
@@ -289,19 +268,14 @@ class Evaluator:
         exclude: Any = None,
         candidates: Any = None,
         missing_truth: MissingTruth = "raise",
-        duplicates: DuplicateChoice | None = None,
-        ranks: DuplicateRanks | None = None,
-        parents: Any = None,
-        columns: Mapping[str, str | Mapping[str, str]] | None = None,
         memory: int | str | None = None,
         convention: ConventionName | str | Convention = "default",
         threads: int | None = None,
         progress: bool | Callable[[int, int], None] = True,
     ) -> None:
         options = make_options(
-            offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress,
-            duplicates=duplicates, ranks=ranks, parents=parents,
-        )  # fmt: skip
+            offsets, groups, query_ids, exclude, candidates, missing_truth, memory, threads, progress
+        )
         self._prepare(truth, parse_request(metrics, convention), options, progress is True)
 
     def _prepare(self, truth: Any, request: Request, options: Options, has_progress: bool) -> None:
@@ -384,9 +358,7 @@ class Evaluator:
 
 def make_options(
     offsets: Any, groups: Any, query_ids: Any, exclude: Any, candidates: Any, missing_truth: MissingTruth,
-    columns: Mapping[str, str | Mapping[str, str]] | None, memory: int | str | None, threads: int | None, progress: Any,
-    *, duplicates: DuplicateChoice | None = None, ranks: DuplicateRanks | None = None, parents: Any = None,
-    other: Any = None, is_alone: bool | None = None,
+    memory: int | str | None, threads: int | None, progress: Any, *, other: Any = None, is_alone: bool | None = None,
 ) -> Options:  # fmt: skip
     """Return arguments of `evaluate` as options. Raise an error for a wrong one, before anything is read."""
     if threads is not None:
@@ -397,13 +369,9 @@ def make_options(
         )
     show_rows = progress if callable(progress) else None
     selection = make_selection(exclude, candidates, missing_truth, threads)
-    chosen = None
-    if duplicates is not None or ranks is not None or parents is not None:
-        chosen = make_duplicates(duplicates, ranks, parents)
     return Options(
-        offsets, groups, query_ids, columns, memory, threads, show_rows, selection, chosen, other=other,
-        is_alone=is_alone,
-    )  # fmt: skip
+        offsets, groups, query_ids, None, memory, threads, show_rows, selection, other=other, is_alone=is_alone
+    )
 
 
 def evaluate_arrays(
@@ -556,7 +524,6 @@ def _rank_model(
     truth: Interactions | Qrels, model: Model, request: Request, options: Options, out: Array | None
 ) -> Rankings | Joined | PartitionedInput:
     """Count the ranks of labelled items, or score whole rows if metrics or the convention read other items."""
-    options.check_no_duplicates("`predictions` is a model, which ranks each document once")
     model, matched_model, rankings = _match_model(truth, model, request, options, out)
     if rankings is None:
         return join_predictions(truth, model, request.convention, options)

@@ -8,7 +8,7 @@ the engine evaluates like all others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
@@ -65,7 +65,6 @@ def evaluate_pairs(
     exclude: Any = None,
     candidates: Any = None,
     missing_truth: MissingTruth = "raise",
-    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     memory: int | str | None = None,
     convention: ConventionName | str | Convention = "default",
     threads: int | None = None,
@@ -85,7 +84,7 @@ def evaluate_pairs(
     competitors : {'nonrelevant', 'all'}
         The documents that a relevant one is ranked among: those that are not relevant (filtered), or all of its query
         (raw).
-    offsets, groups, query_ids, exclude, candidates, missing_truth, columns
+    offsets, groups, query_ids, exclude, candidates, missing_truth
         See `evaluate`.
     memory : int or str, optional
         See `evaluate`. Labels with scores are streamed, and then held in memory as a whole.
@@ -115,8 +114,8 @@ def evaluate_pairs(
     request = parse_request(metrics, convention)
     check_pairs(rows, competitors, request.metrics, request.convention)
     options = make_options(
-        offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress,
-        other=predictions, is_alone=predictions is None,
+        offsets, groups, query_ids, exclude, candidates, missing_truth, memory, threads, progress, other=predictions,
+        is_alone=predictions is None,
     )  # fmt: skip
     if progress is not True:
         with without_progress():

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from fastndcg.choices import FusedDuplicateChoice
 from fastndcg.engine.chunk import Span
 from fastndcg.engine.compute.agreement import PairedChunk
 from fastndcg.engine.loop import evaluate_chunks
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import Scratch
 from fastndcg.inputs.dispatch import read_pairs
-from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.join import PairedRankings
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
@@ -30,8 +27,6 @@ def agreement(
     offsets: Any = None,
     groups: Any = None,
     query_ids: Any = None,
-    duplicates: FusedDuplicateChoice | None = None,
-    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
 ) -> Agreement:
     """
@@ -48,10 +43,7 @@ def agreement(
         Such as "tau_b" or ``["tau_ap", "rbo(p=0.9)@100"]``. ``fastndcg metrics`` lists them.
     offsets, groups, query_ids
         See `evaluate`.
-    duplicates : {'raise', 'first', 'best', 'sum'}, optional
-        What to do with a document that a query of a run has again. See `evaluate`. Later documents move up. Of equal
-        scores the earlier row is first.
-    columns, threads
+    threads : int, optional
         See `evaluate`.
 
     Returns
@@ -77,9 +69,7 @@ def agreement(
     """
     parsed = parse_metrics(metrics, "agreement")
     n_threads = check_threads(threads)
-    options = Options(
-        offsets, groups, query_ids, columns, threads=threads, duplicates=make_closed_duplicates(duplicates)
-    )
+    options = Options(offsets, groups, query_ids, threads=threads)
     pairs = read_pairs(first, second, options)
     output = evaluate_pairs_of_rankings(pairs, parsed, n_threads)
     default = conventions["default"]

@@ -6,7 +6,7 @@ import copy
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -101,14 +101,13 @@ class StreamingEvaluator:
         offsets: Any = None,
         groups: Any = None,
         query_ids: Any = None,
-        columns: Mapping[str, str | Mapping[str, str]] | None = None,
     ) -> StreamingEvaluator:
         """
         Evaluate a batch of whole queries.
 
         Parameters
         ----------
-        truth, predictions, offsets, groups, query_ids, columns
+        truth, predictions, offsets, groups, query_ids
             See `evaluate`. The truth holds the judgments of the batch's queries alone.
 
         Returns
@@ -122,8 +121,8 @@ class StreamingEvaluator:
             If a query was in an earlier batch. Then nothing of this batch counts.
         """
         evaluator = Evaluator(
-            truth, self.metrics, offsets=offsets, groups=groups, query_ids=query_ids, columns=columns,
-            convention=self.convention, threads=self._threads,
+            truth, self.metrics, offsets=offsets, groups=groups, query_ids=query_ids, convention=self.convention,
+            threads=self._threads,
         )  # fmt: skip
         batch = evaluator.evaluate(predictions)
         batch_ids = batch.query_ids if batch.has_query_ids else None

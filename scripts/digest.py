@@ -275,7 +275,7 @@ def scored_frames() -> Lines:
             yield f"scored frame {name}", lambda: fn.evaluate(table, metrics="ndcg@5,map").values
             yield (
                 f"scored parquet {name}",
-                lambda: fn.evaluate(folder / f"{name}.parquet", metrics="ndcg@5,map", memory="1MB").values,
+                lambda: fn.evaluate(fn.Rows(folder / f"{name}.parquet", memory="1MB"), metrics="ndcg@5,map").values,
             )
     lists = scored.group_by("query", maintain_order=True).agg("label", "score")
     yield "ragged", lambda: fn.evaluate(lists["label"], lists["score"], "ndcg@5,map").values

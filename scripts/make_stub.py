@@ -100,7 +100,6 @@ def make_choices() -> str:
         "Correction": settings.CORRECTIONS,
         "DuplicateChoice": duplicates.CHOICES,
         "DuplicateRanks": duplicates.RANKS,
-        "FusedDuplicateChoice": duplicates.FUSED_CHOICES,
         "Family": settings.FAMILIES,
         "Format": FORMATS_BY_NAME,
         "FloorBy": settings.FLOORS_BY,

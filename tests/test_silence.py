@@ -408,8 +408,8 @@ def rank_alone(relevant, found):
         (lambda: fn.gate(MANY, MANY, {query: [] for query in MANY}, "rr", margin=0.1).verdict, "fail"),
         (lambda: fn.fuse([HALF, {"q1": ["a"], "q2": [], "q3": ["c"]}]).to_dict()["q2"], {}),
         (lambda: fn.evaluate(EMPTY_TRUTH, fn.fuse([HALF, HALF]), "rr").means(), [1 / 3]),
-        (lambda: fn.evaluate(EMPTY_TRUTH, HALF, "rr", duplicates="first").means(), [1 / 3]),
-        (lambda: fn.evaluate(EMPTY_TRUTH, HALF, "rr", parents="before #").means(), [1 / 3]),
+        (lambda: fn.evaluate(EMPTY_TRUTH, fn.Run(HALF, duplicates="first"), "rr").means(), [1 / 3]),
+        (lambda: fn.evaluate(EMPTY_TRUTH, fn.Run(HALF, parents="before #"), "rr").means(), [1 / 3]),
         (lambda: fn.agreement(FULL, HALF, "rbo").query_ids.tolist(), ["q1", "q2", "q3"]),
         (lambda: len(fn.Run(HALF).filter(["q2", "q3"]).top(1).queries), 2),
         (lambda: fn.Run(fn.Run(HALF).to_dict()).to_dict(), {"q1": {"a": -1.0}, "q2": {}, "q3": {}}),
@@ -532,7 +532,10 @@ def test_columns_named_as_distances_rank_ascending(tmp_path):
     assert fn.evaluate(truth, ranked, "rr").means() == fn.evaluate(truth, table.assign(score=[2, 1]), "rr").means()
     for name in ("neg_distance", "similarity"):
         table = pd.DataFrame(far_first | {name: [1.0, 9.0]})
-        assert fn.evaluate(truth, table, "rr", columns={"score": name}).notes == ()
+        assert (
+            fn.evaluate(fn.Qrels(truth, columns={"score": name}), fn.Run(table, columns={"score": name}), "rr").notes
+            == ()
+        )
 
 
 @pytest.mark.parametrize(

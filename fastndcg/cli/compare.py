@@ -119,7 +119,7 @@ def _compare(arguments: argparse.Namespace) -> tuple[Comparison, Any, Any]:
     runs = list(files.read_runs(arguments, qrels))
     comparison = compare(
         qrels, runs, metrics, baseline=find_baseline(arguments.baseline, [name for name, _ in runs], arguments.runs),
-        **options.pick(arguments, "convention threads"), **files.list_duplicates(arguments),
+        **options.pick(arguments, "convention threads"),
         **files.read_selection(arguments, arguments.runs, qrels), **statistics,
     )  # fmt: skip
     return comparison, segments, texts
@@ -160,7 +160,7 @@ def run_explain(arguments: argparse.Namespace) -> None:
     query = arguments.query and files.name_query(arguments.query, truth.queries)
     explanation = explain(
         truth, predictions, arguments.metric, query=query, **options.pick(arguments, "convention against"),
-        **files.list_duplicates(arguments), **files.read_selection(arguments, arguments.runs, truth),
+        **files.read_selection(arguments, arguments.runs, truth),
     )  # fmt: skip
     output.write_result(arguments, explanation)
 
@@ -171,7 +171,7 @@ def run_agreement(arguments: argparse.Namespace) -> None:
     from fastndcg.rank_agreement import agreement  # imports numpy, which --help and the checks above do without
 
     (_, first), (_, second) = files.read_runs(arguments, None)
-    result = agreement(first, second, metrics, **options.pick(arguments, "threads duplicates"))
+    result = agreement(first, second, metrics, **options.pick(arguments, "threads"))
     report, form, per_query = Report("", result), arguments.format, arguments.per_query
     if form == "table":
         output.write_reports(arguments, [report])

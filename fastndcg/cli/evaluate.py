@@ -143,12 +143,12 @@ def _evaluate_stream(task: _Task) -> Report:
         )
     from fastndcg.evaluation import evaluate  # imports numpy, which the checks above do without
     from fastndcg.inputs.formats import name_file
+    from fastndcg.inputs.streams import Rows
 
     name, lines = name_file(arguments.qrels), task.request.lines(task.trec_options)
-    result = evaluate(
-        arguments.qrels, metrics=select_metrics(lines, arguments.format), columns=arguments.columns.truth,
-        convention=task.convention, **options.pick(arguments, "memory threads"),
-    )  # fmt: skip
+    rows = Rows(arguments.qrels, columns=arguments.columns.truth, memory=arguments.memory)
+    settings = {"convention": task.convention, **options.pick(arguments, "threads")}
+    result = evaluate(rows, metrics=select_metrics(lines, arguments.format), **settings)
     return Report(name, result, lines, name, summary=not arguments.no_summary)
 
 
@@ -179,7 +179,8 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[Report]:
 
     judgments = None
     is_saved = arguments.save_baseline is not None
-    if arguments.qrels_format is not None or has_relstrings or request.has_gains or has_embeddings or is_saved:
+    is_named = arguments.qrels_format is not None or arguments.columns.truth is not None
+    if is_named or has_relstrings or request.has_gains or has_embeddings or is_saved:
         judgments = files.read_judgments(qrels, arguments)
     if judgments is not None and judgments.patterns is not None and (has_relstrings or request.has_gains):
         raise InvalidInputError(
@@ -189,11 +190,9 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[Report]:
     max_label = 0 if judgments is None else int(max(judgments.values, default=0))
     lines = request.lines(task.trec_options, max_label)
     evaluator = Evaluator(
-        judgments or qrels, select_metrics(lines, arguments.format), columns=arguments.columns.truth,
-        convention=convention, **options.pick(arguments, "threads memory"), **files.list_duplicates(arguments),
-        **files.read_selection(arguments, runs, judgments),
+        judgments or qrels, select_metrics(lines, arguments.format), convention=convention,
+        **options.pick(arguments, "threads memory"), **files.read_selection(arguments, runs, judgments),
     )  # fmt: skip
-    duplicates = files.read_duplicates(arguments)
     reports = []
     for name, path in zip(name_runs(runs), runs, strict=True):
         is_run = not files.has_embeddings([path])
@@ -205,8 +204,8 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[Report]:
         labels = None
         if judgments and has_relstrings:
             both = judgments, predictions
-            if duplicates is not None:
-                both = duplicates.settle(*both, convention)
+            if predictions.duplicates is not None:
+                both = predictions.duplicates.settle(*both, convention)
             labels = trec_eval.relevance_strings(*both, convention, request.relstring_length or 0)
         result = evaluator.evaluate(predictions)
         if is_saved:

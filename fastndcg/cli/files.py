@@ -20,7 +20,6 @@ from fastndcg.runtime.imports import check_packages
 from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:
-    from fastndcg.inputs.duplicates import Duplicates
     from fastndcg.inputs.ids import IdColumn
     from fastndcg.inputs.side_files import SideRow
     from fastndcg.inputs.table import Qrels, Run
@@ -114,33 +113,29 @@ def list_files(runs: Sequence[str]) -> list[str]:
 def read_judgments(path: str, arguments: argparse.Namespace) -> Qrels:
     """Read the judgments."""
     from fastndcg.inputs.formats import read_file
+    from fastndcg.inputs.messages import Options
     from fastndcg.inputs.table import Qrels
 
-    format, threads = arguments.qrels_format, getattr(arguments, "threads", None)
-    return read_file(Qrels, path, format, arguments.columns.truth, threads, is_strict=format is not None)
+    options = Options(columns=arguments.columns.truth, threads=getattr(arguments, "threads", None), kind=Qrels)
+    format = arguments.qrels_format
+    return read_file(Qrels, path, format, options, is_strict=format is not None)
 
 
 def read_run(path: str, arguments: argparse.Namespace) -> Run:
     """Read a run of ranked documents, with all its rows if an option says what duplicates mean."""
-    from fastndcg.inputs import formats
-    from fastndcg.inputs.messages import Options
-    from fastndcg.inputs.table import choose_run
-
-    options = Options(columns=arguments.columns.predictions, threads=getattr(arguments, "threads", None),
-                      duplicates=read_duplicates(arguments))  # fmt: skip
-    format = arguments.run_format
-    return formats.read_file(
-        choose_run(options), path, format, options.columns, options.threads, is_strict=format is not None
-    )
-
-
-def read_duplicates(arguments: argparse.Namespace) -> Duplicates | None:
-    """Return what becomes of documents that a query of a run has again, None if they are errors."""
     from fastndcg.inputs.duplicates import make_duplicates
+    from fastndcg.inputs.formats import read_file
+    from fastndcg.inputs.messages import Options
+    from fastndcg.inputs.table import RepeatedRun, Run
 
-    return make_duplicates(
-        getattr(arguments, "duplicates", None), getattr(arguments, "ranks", None), read_parents(arguments)
-    )
+    duplicates, ranks = (getattr(arguments, name, None) for name in ("duplicates", "ranks"))
+    again = make_duplicates(duplicates, ranks, read_parents(arguments))
+    kind = Run if again is None else RepeatedRun
+    threads = getattr(arguments, "threads", None)
+    options = Options(columns=arguments.columns.predictions, threads=threads, duplicates=again, kind=kind)
+    format = arguments.run_format
+    run = read_file(kind, path, format, options, is_strict=format is not None)
+    return run.settled_by(again) if isinstance(run, RepeatedRun) else run
 
 
 def read_parents(arguments: argparse.Namespace) -> Any:
@@ -162,11 +157,6 @@ def read_parents(arguments: argparse.Namespace) -> Any:
                if WHOLE.fullmatch(chunk) and WHOLE.fullmatch(document)}  # fmt: skip
     arguments.parents = pairs | numbers  # the ids of the run are of one kind
     return arguments.parents  # the pipe or the large file is read once, for all runs
-
-
-def list_duplicates(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the keywords of `evaluate` on documents that a query of a run has again."""
-    return {"duplicates": arguments.duplicates, "ranks": arguments.ranks, "parents": read_parents(arguments)}
 
 
 def read_predictions(path: str, judgments: Qrels | None, arguments: argparse.Namespace) -> Run | Embeddings:

@@ -30,7 +30,7 @@ def run_fuse(arguments: argparse.Namespace) -> None:
     runs = list(files.read_runs(arguments, None))
     names = [name for name, _ in runs]
     train = arguments.train and (arguments.train[0], dict(zip(names, arguments.train[1:], strict=True)))
-    settings = options.pick(arguments, "depth absent fusion_convention duplicates threads")
+    settings = options.pick(arguments, "depth absent fusion_convention threads")
     fused = fuse(runs, arguments.method, weights=weights, train=train or None, **settings)
     if arguments.explain is not None:
         output.write(explain_query(fused, arguments.explain, arguments.top or N_EXPLAINED), arguments.output)
@@ -141,7 +141,5 @@ def _tune(arguments: argparse.Namespace) -> tuple[TunedFusion, Any]:
     qrels = files.read_judgments(arguments.qrels, arguments)
     clusters = files.read_pairs(arguments.clusters, "segment", qrels.queries) if arguments.clusters else None
     runs = list(files.read_runs(arguments, None))
-    settings = options.pick(
-        arguments, "folds seed repeats depth absent fusion_convention duplicates convention threads"
-    )
+    settings = options.pick(arguments, "folds seed repeats depth absent fusion_convention convention threads")
     return tune_fusion(qrels, runs, arguments.metric, arguments.method or METHODS, clusters=clusters, **settings), runs

@@ -33,7 +33,6 @@ def run_gate(arguments: argparse.Namespace) -> int:
     verdict = gate(
         truth, baseline, candidate, metrics, margin=margin, floors=floors,
         **options.pick(arguments, "interval level sequential convention threads"), **design,
-        **files.list_duplicates(arguments),
         **files.read_selection(arguments, [candidate_path, arguments.baseline], truth),
     )  # fmt: skip
     text = f"{verdict}\n" if arguments.format == "text" else getattr(verdict, f"to_{arguments.format}")()
@@ -108,7 +107,7 @@ def run_leaderboard(arguments: argparse.Namespace) -> None:
     if arguments.runs:
         qrels = files.read_judgments(arguments.qrels, arguments)
         systems = {name: {"queries": run} for name, run in files.read_runs(arguments, qrels)}
-        settings |= options.pick(arguments, "convention threads") | files.list_duplicates(arguments)
+        settings |= options.pick(arguments, "convention threads")
         board = leaderboard({"queries": qrels}, systems, metric, **settings)
     else:
         board = leaderboard(read_table(arguments.qrels), metric=metric, **settings)

@@ -168,8 +168,6 @@ OPTIONS = {
         "(query document rank)"),
     "duplicates": _choice("--duplicates", choices.DuplicateChoice, "an error, the row that ranks first kept, the best "
         "score kept, their scores added up, or each row counted (default: raise)"),
-    "duplicates (fused)": _choice("--duplicates", choices.FusedDuplicateChoice,
-        "an error, the row that ranks first kept, the best score kept, their scores added up (default: raise)"),
     "ranks": _choice("--ranks", choices.DuplicateRanks, "whether a dropped row leaves its rank empty, or later "
         "documents move up (default: kept)"),
     "parents": _option("--parents", "RULE|FILE", "RUN has chunks, which count for their documents: a rule such as "

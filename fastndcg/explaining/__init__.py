@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from fastndcg.choices import ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth
+from fastndcg.choices import ConventionName, MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, printable
 from fastndcg.evaluation import evaluate_prepared, parse_request
 from fastndcg.explaining.contributions import (
@@ -28,7 +28,6 @@ from fastndcg.explaining.contributions import (
 )
 from fastndcg.exports import Exportable, PrintedTable, Rows, dump_json, html_table, text_table
 from fastndcg.inputs.dispatch import TruthInput, make_selection, prepare_truth
-from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
@@ -52,10 +51,6 @@ def explain(
     exclude: Any = None,
     candidates: Any = None,
     missing_truth: MissingTruth = "raise",
-    duplicates: DuplicateChoice | None = None,
-    ranks: DuplicateRanks | None = None,
-    parents: Any = None,
-    columns: Any = None,
     convention: ConventionName | str | Convention = "default",
     against: str | Convention | None = None,
 ) -> Explanation:
@@ -75,9 +70,7 @@ def explain(
         `against` the mean is explained where there are several.
     offsets, groups, query_ids : array, optional
         See `evaluate`.
-    exclude, candidates, missing_truth, duplicates, ranks, parents
-        See `evaluate`.
-    columns : dict, optional
+    exclude, candidates, missing_truth
         See `evaluate`.
     convention : str or Convention
         See `evaluate`.
@@ -113,10 +106,7 @@ def explain(
         first = ", ".join(map(str, metrics[:2])) + (", …" if len(metrics) > 2 else "")
         raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {first}. Explain one at a time.")
     selection = make_selection(exclude, candidates, missing_truth)
-    options = Options(
-        offsets, groups, query_ids, columns, selection=selection, other=predictions, is_alone=predictions is None,
-        duplicates=make_duplicates(duplicates, ranks, parents),
-    )  # fmt: skip
+    options = Options(offsets, groups, query_ids, selection=selection, other=predictions, is_alone=predictions is None)
     prepared = prepare_truth(truth, options)
     predictions = read_once(predictions)  # an iterator gives its records to one convention only
     make_case_under = functools.partial(make_case, prepared, predictions, options, metrics[0], query)

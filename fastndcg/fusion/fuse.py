@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.choices import FusedDuplicateChoice
 from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, shorten, suggest_name
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.inputs import read_runs
 from fastndcg.fusion.joined_runs import FusedCounts, JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, Weights, apply_method, check_absent, read_weights
 from fastndcg.fusion.training import train_method
-from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Options, Source, answer_keywords
-from fastndcg.inputs.table import Rows, Run
+from fastndcg.inputs.table import Run, TableRows
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import Array, check_whole_number, put, read_only
@@ -41,8 +38,6 @@ def fuse(
     absent: str | None = None,
     fusion_convention: str | FusionConvention = "default",
     train: Any = None,
-    duplicates: FusedDuplicateChoice | None = None,
-    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
 ) -> FusedRun:
     """
@@ -69,10 +64,7 @@ def fuse(
     train : (qrels, runs), optional
         Judgments and runs of the same names, from which bayesfuse, probfuse, segfuse, slidefuse, posfuse and mapfuse
         learn.
-    duplicates : {'raise', 'first', 'best', 'sum'}, optional
-        What to do with a document that a query of a run has again. See `evaluate`. Later documents move up. Of equal
-        scores the earlier row is first.
-    columns, threads
+    threads : int, optional
         See `evaluate`.
 
     Returns
@@ -104,7 +96,7 @@ def fuse(
     if depth is not None:
         check_whole_number(depth, "depth", 1)
     n_threads = check_threads(threads)
-    options = Options(columns=columns, threads=threads, duplicates=make_closed_duplicates(duplicates))
+    options = Options(threads=threads)
     systems = read_runs(runs, options)
     factors = read_weights(weights, systems.names, parsed)
     tables = _learn_tables(train, parsed, systems.names, convention, options)
@@ -373,7 +365,7 @@ def make_run(joined: JoinedRuns, fused: Array, ties: str, method: FusionMethod |
     )
     run = object.__new__(FusedRun)
     notes = _note_incomplete(joined) if joined.counts.n_incomplete else ()
-    ranked = Rows.in_order(joined.queries, joined.offsets, ids.take(rows), read_only(ordered))
+    ranked = TableRows.in_order(joined.queries, joined.offsets, ids.take(rows), read_only(ordered))
     run._fill(ranked, Source("the fused run", notes=notes))
     put(run, _counts=joined.counts, _method=method)
     return run, rows

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.dispatch import find_form, read_form, read_run_form
+from fastndcg.inputs.duplicates import settle_closed
 from fastndcg.inputs.formats import is_path_list, name_runs
-from fastndcg.inputs.frames import refuse_unknown
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import Recommendations, read_unpadded_items
 from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.models import Model
-from fastndcg.inputs.table import Qrels, Rows, Run, choose_run
+from fastndcg.inputs.table import Qrels, RepeatedRun, Run, TableRows
 
 FEWEST = 2
 
@@ -45,8 +44,6 @@ def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
                 "one of them"
             )
     tables = tuple([_read_settled_run(run, f"{argument}[{name!r:.200}]", options) for name, run in pairs])
-    if options.columns is not None:
-        refuse_unknown(options.columns, {name: run.source.columns for name, run in zip(names, tables, strict=True)})
     return NamedRuns(tuple(names), tables)
 
 
@@ -95,11 +92,8 @@ def are_pairs(runs: Sequence[Any]) -> bool:
 
 
 def _read_settled_run(run: Any, name: str, options: Options) -> Run:
-    """Read one run, in which documents that a query has twice count as the options say."""
-    if isinstance(run, Recommendations) and run.duplicates is not None:
-        options = replace(options, duplicates=run.duplicates)
-    table = _read_run(run, name, options)
-    return table if options.duplicates is None else options.duplicates.apply(table)
+    """Read one run, in which documents that a query has twice count as it says."""
+    return settle_closed(_read_run(run, name, options))
 
 
 def _read_run(run: Any, name: str, options: Options) -> Run:
@@ -135,5 +129,9 @@ def _read_items(items: Any, name: str, options: Options) -> Run:
     numbers, offsets = read_unpadded_items(items.items if isinstance(items, Recommendations) else items, name)
     ranks = np.arange(1.0, len(numbers) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
     users = IdColumn.from_limbs(np.arange(len(offsets) - 1))
-    rows = Rows.in_order(users, offsets, IdColumn.of(numbers, f"ids of items in `{name}`"), -ranks)
-    return choose_run(options).of(rows, Source(f"`{name}`", lists=offsets), options.threads)
+    rows = TableRows.in_order(users, offsets, IdColumn.of(numbers, f"ids of items in `{name}`"), -ranks)
+    source = Source(f"`{name}`", lists=offsets)
+    duplicates = items.duplicates if isinstance(items, Recommendations) else None
+    if duplicates is None:
+        return Run.of(rows, source, options.threads)
+    return RepeatedRun.of(rows, source).settled_by(duplicates)

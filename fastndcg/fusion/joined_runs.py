@@ -12,7 +12,7 @@ from fastndcg.engine.chunk import MIN_DOCUMENTS_FOR_THREADS, Span, cut_queries
 from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, join_names, shorten, suggest_name
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, make_comparable
-from fastndcg.inputs.table import Rows, Run
+from fastndcg.inputs.table import Run, TableRows
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import Array, count_before, put, read_only
@@ -195,7 +195,9 @@ def cut_run(run: Run, depth: int, ties: str, threads: int = 1) -> Run:
         return run
     is_kept = rank_run(run, ties, threads) <= depth
     offsets = add_up(np.minimum(np.diff(run.offsets), depth))
-    rows_kept = Rows.in_order(run.queries, offsets, run.documents.take(np.flatnonzero(is_kept)), run.values[is_kept])
+    rows_kept = TableRows.in_order(
+        run.queries, offsets, run.documents.take(np.flatnonzero(is_kept)), run.values[is_kept]
+    )
     return Run.of(rows_kept, run.source, threads)
 
 

@@ -16,12 +16,13 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 import numpy as np
 
 from fastndcg.choices import MissingTruth
-from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names
-from fastndcg.inputs.arrays import AS_IDS, ArrayTruth, layout_and_values, read_ragged
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.inputs.arrays import ArrayTruth, layout_and_values, read_ragged
 from fastndcg.inputs.dicts import holds_retrieved, is_id_list, is_id_rows, read_retrieved, snapshot
 from fastndcg.inputs.diversity import read_dict
+from fastndcg.inputs.duplicates import make_duplicates, settle_closed
 from fastndcg.inputs.formats import LabelsInFile, read_file, read_path
-from fastndcg.inputs.frames import Frame, find_usual_roles, is_frame, is_pandas, refuse_unknown
+from fastndcg.inputs.frames import Frame, find_usual_roles, is_frame, is_pandas
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import (
     Interactions,
@@ -52,8 +53,8 @@ from fastndcg.inputs.messages import (
 )
 from fastndcg.inputs.models import Model, match_scores, partition_model, read_score_matrix
 from fastndcg.inputs.records import is_golden_set, is_records, read_golden_set, read_records
-from fastndcg.inputs.streams import FileRequest, ScoredRows, StreamedTables, TablePair
-from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run, Table, choose_run, refuse_repeated
+from fastndcg.inputs.streams import FileRequest, Rows, ScoredRows, StreamedTables, TablePair
+from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows, choose_run, refuse_repeated
 from fastndcg.inputs.table_sources import TableSource, open_tables
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings, check_pool
@@ -109,7 +110,7 @@ def _read_pivot(kind: type[Qrels | Run], frame: Any, options: Options) -> Any:
     offsets = count_before(np.bincount(rows, minlength=len(frame)))
     source = Source(f"the {kind.what}")
     refuse_repeated(queries, source)
-    return kind.of(Rows.in_order(queries, offsets, documents, values[rows, places]), source)
+    return kind.of(TableRows.in_order(queries, offsets, documents, values[rows, places]), source)
 
 
 def _read_golden_set(truth: Any, options: Options) -> Qrels:
@@ -203,6 +204,29 @@ def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTabl
     return request.read(Frame(opened, request.columns, name))  # type: ignore[no-any-return]
 
 
+def _read_rows(rows: Rows, options: Options) -> Any:
+    """Read a table with labels and scores by its own options."""
+    own = rows.options(options)
+    if is_path(rows.data):
+        table = read_path(rows.data, _request_truth(own), rows.format)
+    else:
+        form = find_form(rows.data, "truth")
+        if rows.format is not None or form is None or form.truth in WITHOUT_IDS:
+            raise InvalidInputError(
+                f"`data` of Rows must be a table, and a file where `format` is given, not {shorten(rows.data)}. Give a "
+                "path, a frame or records"
+            )
+        table = form.truth(rows.data, own)  # type: ignore[misc]
+    if not isinstance(table, ScoredRows | StreamedTables | TablePair):
+        raise InvalidInputError(
+            f"`data` of Rows must have labels and scores, but {shorten(rows.data)} has not. Name their columns by "
+            "`columns`, or give judgments and a run"
+        )
+    if own.duplicates is not None and not isinstance(table, TablePair):
+        raise InvalidInputError("`duplicates` of Rows needs a column of documents. Name it, or leave it out")
+    return table
+
+
 def _read_truth_records(truth: Any, options: Options) -> ScoredRows | TablePair | Qrels:
     name = options.name("truth")
     refuse_several(truth, name)
@@ -248,6 +272,7 @@ FORMS = (
               _read_labels),
     InputForm("Rankings, Qrels or Interactions", lambda value: isinstance(value, Rankings | Qrels | Interactions),
               _read_prepared),
+    InputForm("Rows", lambda value: isinstance(value, Rows), _read_rows),
     InputForm("a Run", lambda value: isinstance(value, Run), run=lambda run, _: run),
     InputForm("a scipy.sparse matrix", lambda value: hasattr(value, "tocsr"), _read_matrix_of_items),
     InputForm("the path of a file", is_path,
@@ -318,13 +343,40 @@ def read_run_form(predictions: Any, name: str, options: Options) -> Run:
     return cast(Run, run)
 
 
-def read_table(kind: type[AnyTable], data: Any, *, columns: Any, format: str | None, threads: int | None) -> AnyTable:
-    """Read judgments or a run in any of their forms, alone."""
+def read_table(
+    kind: type[AnyTable], data: Any, others: tuple[Any, ...], *, columns: Any, format: str | None, threads: int | None,
+    again: tuple[Any, Any, Any] = (None, None, None),
+) -> AnyTable:  # fmt: skip
+    """Read judgments or a run: data in any of their forms, or the ids of queries and the columns beside them."""
+    duplicates = make_duplicates(*again)
+    if duplicates is None:
+        return _read_alone(kind, data, others, Options(columns=columns, threads=threads, kind=kind), format)
+    duplicates = duplicates.read_parents(data, columns)
+    options = Options(columns=columns, threads=threads, kind=RepeatedRun, duplicates=duplicates)
+    if isinstance(data, Run):
+        whole = np.arange(len(data))
+        rows = TableRows.in_order(data.queries, data.offsets, data.documents, data.values)
+        run = RepeatedRun.of_distinct(rows, data.source.select(data.input_row(whole)))
+    else:
+        run = _read_alone(RepeatedRun, data, others, options, format)
+    return cast(AnyTable, run.settled_by(duplicates))
+
+
+def _read_alone(
+    kind: type[AnyTable], data: Any, others: tuple[Any, ...], options: Options, format: str | None
+) -> AnyTable:
+    if any(column is not None for column in others):
+        if options.columns or format or any(column is None for column in others):
+            names = " and ".join(f"`{name}`" for name in kind.column_names)
+            raise InvalidInputError(
+                f"`{kind.what}` must have {names} where columns are given, without `columns` and `format`. Give all of "
+                "them, or a frame"
+            )
+        return kind.of_columns(data, *others)
     if is_path(data):
-        return read_file(kind, data, format, columns, threads)
+        return read_file(kind, data, format, options)
     if format is not None:
         raise InvalidInputError(f"`format` can only be used for a file, but `{kind.what}` is none. Leave it out")
-    options = Options(columns=columns, threads=threads, kind=kind)
     side: Kind = "run" if issubclass(kind, Run) else "truth"
     form = find_form(data, side)
     table = None if form is None or form.truth in LABEL_READERS else getattr(form, side)(data, options)
@@ -335,7 +387,7 @@ def read_table(kind: type[AnyTable], data: Any, *, columns: Any, format: str | N
         if isinstance(table, Table):  # judgments without subtopics
             raise InvalidInputError(f"`{kind.what}` must have subtopics, but has none. Take Qrels, or name a column")
         refuse_unknown_form(data, kind.what, side, with_ids=True)
-    if columns and not table.source.columns:
+    if options.columns and not table.source.columns:
         raise InvalidInputError(
             f"`columns` can only be used for frames, records and files with columns, but `{kind.what}` is {form.name}. "
             "Leave it out"
@@ -387,8 +439,6 @@ def join_predictions(
     truth: TruthInput, predictions: Any, convention: Convention, options: Options
 ) -> Rankings | Joined | PartitionedInput:
     """Combine predictions with the truth: return rankings, or an object that makes them part by part."""
-    if options.duplicates is not None or isinstance(predictions, Recommendations):
-        options = _read_duplicates(truth, predictions, options)
     is_plain = isinstance(predictions, str | dict)  # no model and no matrix, about which six libraries would be asked
     for row in COMBINATIONS:
         if isinstance(truth, row.truth) and not (is_plain and row.has_all_items):
@@ -398,30 +448,10 @@ def join_predictions(
     raise AssertionError(row.name)  # the last reader of each truth returns a value or raises
 
 
-def _read_duplicates(truth: TruthInput, predictions: Any, options: Options) -> Options:
-    """Return the options with those of recommended items. Raise for `duplicates` where each document stands once."""
-    if isinstance(predictions, Recommendations) and predictions.duplicates is not None:
-        if options.duplicates is not None:
-            raise InvalidInputError("`duplicates` is given twice: by `predictions`, too. Leave one of them out")
-        options = replace(options, duplicates=predictions.duplicates)
-    if isinstance(truth, ArrayTruth):
-        options.check_no_duplicates("`truth` is an array of labels", f"Leave it out, or give, if these are {AS_IDS}")
-    if isinstance(truth, Rankings | ScoredRows | StreamedTables):
-        remedy = "Give its labels as judgments, `truth`, and its scores as a run, `predictions`"
-        options.check_no_duplicates("`truth` has labels beside scores", remedy)
-    if isinstance(predictions, Model):
-        options.check_no_duplicates("`predictions` is a model, which ranks each document once")
-    if hasattr(predictions, "tocsr"):
-        options.check_no_duplicates("`predictions` is sparse, which has each item once")
-    if options.duplicates is not None:
-        options = replace(options, duplicates=options.duplicates.read_parents(predictions, options.columns))
-    return options
-
-
 def _join(qrels: Qrels, run: Run, convention: Convention, options: Options) -> Joined:
-    """Join judgments and a run in which chunks, and documents that a query has twice, count as the options say."""
-    if options.duplicates is not None:
-        qrels, run = options.duplicates.settle(qrels, run, convention)
+    """Join judgments and a run in which chunks, and documents that a query has twice, count as the run says."""
+    if run.duplicates is not None:
+        qrels, run = run.duplicates.settle(qrels, run, convention)
     return join(qrels, run, convention, options.threads, is_part=options.is_part)
 
 
@@ -477,10 +507,8 @@ def _read_nothing(truth: TruthInput, predictions: Any, options: Options) -> bool
 
 
 def _read_model(truth: Qrels | Interactions, predictions: Any, options: Options) -> Model | None:
-    if not isinstance(predictions, Model):
-        return None
-    refuse_unknown(options.columns, {"truth": _list_columns(truth)})
-    return predictions
+    del truth, options
+    return predictions if isinstance(predictions, Model) else None
 
 
 def _read_sparse(truth: Qrels | Interactions, predictions: Any, options: Options) -> Any:
@@ -496,8 +524,6 @@ def _read_matrix(truth: Qrels | Interactions, predictions: Any, options: Options
     scores = None if predictions is None else read_score_matrix(predictions)
     if scores is not None:
         options.check_streaming(is_streamed=False)
-        options.check_no_duplicates("`predictions` is a matrix of scores, which has each item once")
-        refuse_unknown(options.columns, {"truth": _list_columns(truth)})
     return scores
 
 
@@ -508,10 +534,7 @@ def _read_run(truth: Qrels, predictions: Any, options: Options) -> Run | None:
     if not is_run:
         return None
     _check_some_items(options)
-    run = read_run_form(predictions, "predictions", replace(options, other=truth))
-    if options.columns is not None:
-        refuse_unknown(options.columns, {"truth": _list_columns(truth), "predictions": _list_columns(run)})
-    return run
+    return read_run_form(predictions, "predictions", replace(options, other=truth))
 
 
 def _check_some_items(options: Options) -> None:
@@ -522,8 +545,7 @@ def _check_some_items(options: Options) -> None:
 
 
 def _read_items(truth: Qrels | Interactions, predictions: Any, options: Options) -> Recommendations:
-    columns = {"truth": _list_columns(truth)} | ({} if predictions is None else {"predictions": ()})
-    refuse_unknown(options.columns, columns)
+    del truth
     _check_given(predictions)
     _check_some_items(options)
     refuse_several(predictions, "predictions")
@@ -549,8 +571,9 @@ def _match_items(
 ) -> RankingPartitions | Joined:
     """Rank recommended items in parts, or as a run, users and items by their numbers, if some of them move or count."""
     liked = _convert_truth(truth, recommended.n_users)
-    if options.duplicates is None or options.duplicates.keeps_first:
-        return match_recommendations(liked, recommended.items, once=options.duplicates is not None)
+    duplicates = recommended.duplicates
+    if duplicates is None or duplicates.keeps_first:
+        return match_recommendations(liked, recommended.items, once=duplicates is not None)
     items, offsets = read_unpadded_items(recommended.items)
     if len(offsets) != len(liked.offsets):
         raise InvalidInputError(
@@ -558,6 +581,7 @@ def _match_items(
         )
     ranks = np.arange(1.0, len(items) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
     run = RepeatedRun.of(_number_rows(items, offsets, -ranks), Source("the recommended items"))
+    run.settled_by(duplicates)
     return _join(_number_liked(liked), run, convention, options)
 
 
@@ -586,10 +610,10 @@ def _join_sparse(truth: Qrels | Interactions, scores: Any, convention: Conventio
     return join(truth, run, convention, options.threads)
 
 
-def _number_rows(items: Array, offsets: Array, values: Array) -> Rows:
+def _number_rows(items: Array, offsets: Array, values: Array) -> TableRows:
     """Return the items of all users, numbered like the users from 0, as rows of a table."""
     users = IdColumn.from_limbs(np.arange(len(offsets) - 1))
-    return Rows.in_order(users, offsets, IdColumn.from_limbs(items), values)
+    return TableRows.in_order(users, offsets, IdColumn.from_limbs(items), values)
 
 
 WITH_ITEMS = (Qrels, Interactions)
@@ -629,11 +653,6 @@ def _check_given(predictions: Any) -> None:
             "`predictions` is missing: give scores, a run, or its path. Labels in rank order have the scores -rank, "
             "such as -numpy.arange(n)"
         )
-
-
-def _list_columns(table: Any) -> tuple[str, ...]:
-    """Return the names of a table's columns, none for other inputs."""
-    return table.source.columns if isinstance(table, Table) else ()
 
 
 def _is_item_lists(predictions: Any) -> bool:
@@ -690,9 +709,6 @@ def read_pairs(first: Any, second: Any, options: Options) -> PairedRankings:
         raise InvalidTypeError(f"`first` and `second` must be alike, but are {kinds[0]} and {kinds[1]}")
     if with_ids[0]:
         return _read_runs(first, second, options)
-    if options.columns is not None:
-        raise InvalidInputError("`columns` can only be used when `first` is a data frame. Leave it out")
-    options.check_no_duplicates("`first` and `second` are arrays of scores")
     return _read_arrays(first, second, options)
 
 
@@ -709,10 +725,8 @@ def _read_arrays(first: Any, second: Any, options: Options) -> PairedRankings:
 
 def _read_runs(first: Any, second: Any, options: Options) -> PairedRankings:
     options.check_no_cuts()
-    runs = [read_run_form(ranking, name, options) for name, ranking in zip(NAMES, (first, second), strict=True)]
-    refuse_unknown(options.columns, {name: run.source.columns for name, run in zip(NAMES, runs, strict=True)})
-    if options.duplicates is not None:
-        runs = [options.duplicates.apply(run) for run in runs]
+    both = zip(NAMES, (first, second), strict=True)
+    runs = [settle_closed(read_run_form(ranking, name, options)) for name, ranking in both]
     joined = join_runs(runs[0], runs[1], options.threads)
     own = (f"{name} ranking: {note}" for name, run in zip(NAMES, runs, strict=True) for note in run.source.notes)
     return joined._replace(notes=(*joined.notes, *own))

@@ -16,7 +16,7 @@ from fastndcg.inputs.dicts import READ_AS_IDS, holds_groups, list_groups, plain_
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import IdColumn, group, join_segments
 from fastndcg.inputs.messages import Source
-from fastndcg.inputs.table import Qrels, Rows, Table
+from fastndcg.inputs.table import Qrels, Table, TableRows
 from fastndcg.rankings.rankings import Patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels, put, read_only
 from fastndcg.runtime.escapes import show_name
@@ -122,12 +122,14 @@ class DiversityQrels(Qrels):
                 f"{len(queries)}, {len(subtopics)}, {len(documents)} and {len(labels)}"
             )
         groups = group(queries)
-        rows = Rows(queries.take(groups.firsts), groups, documents, labels)
+        rows = TableRows(queries.take(groups.firsts), groups, documents, labels)
         weights = None if importance is None else read_importance(importance, source)
         return cls.of_judgments(rows, subtopics, source, weights)
 
     @classmethod
-    def of_judgments(cls, rows: Rows, subtopics: IdColumn, source: Source, importance: Array | None = None) -> Self:
+    def of_judgments(
+        cls, rows: TableRows, subtopics: IdColumn, source: Source, importance: Array | None = None
+    ) -> Self:
         """Build judgments from rows that were grouped by query, with the subtopic, and its importance, of each row."""
         table = object.__new__(cls)
         table._collapse(rows, subtopics, source, importance)
@@ -151,7 +153,7 @@ class DiversityQrels(Qrels):
             flat, weights = _add_importance(flat, importance)
         sizes = Counter(query for query, *_ in flat)
         _, subtopics, documents, labels = ([row[place] for row in flat] for place in range(4))
-        judged = Rows.in_order(
+        judged = TableRows.in_order(
             IdColumn.of(copied_rows, "ids of queries in the qrels"),
             np.cumsum([0, *(sizes[query] for query in copied_rows)]),
             IdColumn.of(documents, "ids of documents in the qrels"),
@@ -170,7 +172,7 @@ class DiversityQrels(Qrels):
         queries = frame.read_ids("query")
         documents = frame.read_ids("document")
         groups = group(queries)
-        rows = Rows(queries.take(groups.firsts), groups, documents, frame.read_numbers("label"))
+        rows = TableRows(queries.take(groups.firsts), groups, documents, frame.read_numbers("label"))
         source = source or Source("the qrels", "row", columns=frame.column_names)
         importance = None
         if frame.has("importance"):
@@ -199,7 +201,7 @@ class DiversityQrels(Qrels):
         ends, places = join_segments(self.subtopic_offsets[queries], sizes)
         return self.patterns.weighed((read_only(self.importance[places]), read_only(ends)))
 
-    def _collapse(self, rows: Rows, subtopics: IdColumn, source: Source, importance: Array | None = None) -> None:
+    def _collapse(self, rows: TableRows, subtopics: IdColumn, source: Source, importance: Array | None = None) -> None:
         """Join the judgments of each document, and order documents by falling id, as ndeval breaks ties."""
         labels = as_labels(rows.values, "labels")
         _check_labels(labels, rows, source)
@@ -239,7 +241,7 @@ class DiversityQrels(Qrels):
             self.patterns.negative = f"that of document {show_name(name)} ({source.place(row)}) is {labels[row]!s}"
 
         firsts = firsts[by_id]
-        self._fill(Rows.in_order(rows.queries, offsets, rows.documents.take(firsts), codes), source.select(firsts))
+        self._fill(TableRows.in_order(rows.queries, offsets, rows.documents.take(firsts), codes), source.select(firsts))
 
     def iterate_dicts(self) -> Iterator[tuple[Any, dict[Any, Any]]]:
         """
@@ -371,7 +373,7 @@ def read_importance(values: Any, source: Source) -> Array:
     return weights
 
 
-def _check_labels(labels: Array, rows: Rows, source: Source) -> None:
+def _check_labels(labels: Array, rows: TableRows, source: Source) -> None:
     beyond = ~(np.abs(labels.astype("f8")) <= EXACT_LIMIT)
     if beyond.any():
         row = int(np.argmax(beyond))
@@ -382,7 +384,7 @@ def _check_labels(labels: Array, rows: Rows, source: Source) -> None:
         )
 
 
-def _refuse_repeats(repeats: Array, rows: Rows, subtopics: IdColumn, source: Source) -> None:
+def _refuse_repeats(repeats: Array, rows: TableRows, subtopics: IdColumn, source: Source) -> None:
     if len(repeats):
         row = int(repeats.min())
         raise InvalidInputError(

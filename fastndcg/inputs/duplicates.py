@@ -20,14 +20,13 @@ from fastndcg.inputs.frames import ColumnNames, Frame, is_frame
 from fastndcg.inputs.ids import Groups, IdColumn
 from fastndcg.inputs.join import refuse_nan_scores, tie_keys
 from fastndcg.inputs.messages import are_columns
-from fastndcg.inputs.table import Qrels, RepeatedRun, Rows, Run, Table
+from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import Array, put, read_only
 from fastndcg.runtime.escapes import show_name
 
 CHOICES = ("raise", "first", "best", "sum", "counted")
-FUSED_CHOICES = CHOICES[:-1]  # of `fuse`, which needs distinct documents
 RANKS = ("kept", "closed")
 NO_ORDER = ("group", "label")  # of tie policies that do not order the rows of a tie group
 NOTES = {
@@ -50,6 +49,10 @@ class Duplicates:
     def keeps_first(self) -> bool:
         """True if lists in rank order keep the first place of each document, and the ranks of all others."""
         return self.choice in ("first", "best") and self.ranks == "kept" and self.parents is None
+
+    def __str__(self) -> str:
+        ranks = f", ranks={self.ranks!r}" if self.choice in ("first", "best") else ""
+        return f"duplicates={self.choice!r}{ranks}{', parents' if self.parents is not None else ''}"
 
     def read_parents(self, predictions: Any, columns: Any) -> Duplicates:
         """Return this choice with the parents in a column of the predictions, if `parents` names one."""
@@ -113,16 +116,14 @@ class Duplicates:
         return f"documents that their query has again, {what}: {n_repeated}"
 
 
-def make_duplicates(
-    duplicates: Any, ranks: Any, parents: Any = None, choices: tuple[str, ...] = CHOICES
-) -> Duplicates | None:
+def make_duplicates(duplicates: Any, ranks: Any, parents: Any = None) -> Duplicates | None:
     """Return the arguments `duplicates`, `ranks` and `parents` as a choice, None if duplicates are errors."""
     if duplicates is None and ranks is None and parents is None:
         return None
     if parents is not None:
-        chosen = make_duplicates("first" if duplicates is None else duplicates, ranks, None, choices)
+        chosen = make_duplicates("first" if duplicates is None else duplicates, ranks)
         return replace(chosen or Duplicates("raise", "kept"), parents=make_parents(parents))
-    for name, value, known in (("duplicates", duplicates, choices), ("ranks", ranks, RANKS)):
+    for name, value, known in (("duplicates", duplicates, CHOICES), ("ranks", ranks, RANKS)):
         if value is not None and (not isinstance(value, str) or value not in known):
             *others, last = map(repr, known)
             raise InvalidInputError(f"`{name}` must be {', '.join(others)} or {last}, not {shorten(value)}")
@@ -139,9 +140,18 @@ def make_duplicates(
     return Duplicates(duplicates, "closed" if duplicates == "sum" else "kept")
 
 
-def make_closed_duplicates(duplicates: Any) -> Duplicates | None:
-    """Return the argument `duplicates` of functions that take lists of different documents, without empty ranks."""
-    return make_duplicates(duplicates, "closed" if duplicates in ("first", "best") else None, choices=FUSED_CHOICES)
+def settle_closed(run: Run) -> Run:
+    """Return a run of different documents, without empty ranks, for functions that take lists of such."""
+    chosen = run.duplicates
+    if chosen is None:
+        return run
+    if chosen.choice == "counted":
+        raise InvalidInputError(
+            f"{run.source.name} must have different documents here, so that duplicates='counted' cannot count rows. "
+            "Take 'first', 'best' or 'sum'"
+        )
+    closed: Run = replace(chosen, ranks="closed").apply(run)
+    return closed
 
 
 class _Rows:
@@ -324,20 +334,19 @@ class Parents:
             return self
         if not (is_frame(predictions) or (isinstance(predictions, Mapping) and are_columns(predictions))):
             raise InvalidTypeError(
-                f"`parents` can only be the name of a column, {shorten(name)}, where `predictions` is a frame. Give "
-                f"{FORM}"
+                f"`parents` can only be the name of a column, {shorten(name)}, where the run is a frame. Give {FORM}"
             )
-        frame = Frame(predictions, replace(ColumnNames.of(columns, "predictions"), parents=name), "predictions")
+        frame = Frame(predictions, replace(ColumnNames.of(columns, "predictions"), parents=name), "run")
         if name not in frame.column_names:
             raise InvalidInputError(
-                f"`parents` must be a column of `predictions`, but {shorten(name)} is none of "
+                f"`parents` must be a column of the run, but {shorten(name)} is none of "
                 f"{', '.join(map(repr, frame.column_names))}. Name one, or give a rule such as 'before #'"
             )
-        parents = Frame(predictions, {"document": name}, "predictions").read_ids("document")
+        parents = Frame(predictions, {"document": name}, "run").read_ids("document")
         chunks = frame.read_ids("document")
         if len(chunks) != len(parents):
             raise InvalidInputError(
-                f"`predictions` must be a table that can be read twice where `parents` names a column of it, but the "
+                f"`run` must be a table that can be read twice where `parents` names a column of it, but the "
                 f"{type(predictions).__name__} is empty after {max(len(chunks), len(parents))} rows. Read it first, "
                 "such as by reader.read_all()"
             )
@@ -361,7 +370,7 @@ class Parents:
                     f"`parents` must tell chunks from documents, but {row} is a chunk of {shorten(parent)} and the "
                     "document of others. Give them different ids"
                 )
-        rows = Rows(run.queries, Groups(run.offsets, None, run.offsets[:-1]), mapped.documents, run.values)
+        rows = TableRows(run.queries, Groups(run.offsets, None, run.offsets[:-1]), mapped.documents, run.values)
         new = RepeatedRun.of(rows, run.source.select(run.input_row(np.arange(len(run)))))
         return new, len(run), len(np.unique(mapped.pairs))
 
@@ -389,7 +398,7 @@ class Parents:
             )
         kept = _find_best(mapped.pairs, qrels.values, np.arange(len(qrels)))
         groups = Groups(np.searchsorted(kept, qrels.offsets), None, qrels.offsets[:-1])
-        rows = Rows(qrels.queries, groups, mapped.documents.take(kept), qrels.values[kept])
+        rows = TableRows(qrels.queries, groups, mapped.documents.take(kept), qrels.values[kept])
         return Qrels.of(rows, qrels.source.select(qrels.input_row(kept)))
 
     def _map(self, table: Table) -> _Mapped:

@@ -22,7 +22,7 @@ from fastndcg.inputs.ids import split_at_blanks
 from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.records import parse_json, read_json
 from fastndcg.inputs.streams import FileRequest, StreamedTables
-from fastndcg.inputs.table import Qrels, Rows, Run, Table, describe_row
+from fastndcg.inputs.table import Qrels, Run, Table, TableRows, describe_row
 from fastndcg.inputs.table_sources import (
     ARROW_MAGIC,
     PARQUET_MAGIC,
@@ -65,9 +65,10 @@ MSMARCO = Layout("query, document, rank", (0, 1, 1, 2), 3, 3, "rank", describe_r
 
 def read_run_tag(path: FilePath) -> str | None:
     """Return the name that a run in TREC's format gives itself in its first line, or None for other formats."""
+    request = FileRequest(Run, ColumnNames.of(None, Run.side), Options())
     with File(path) as file:
         fields = file.first_line.split()
-        is_trec = len(fields) >= TREC["run"].least and find_format(file, _make_request(Run, None, None)).name == "trec"
+        is_trec = len(fields) >= TREC["run"].least and find_format(file, request).name == "trec"
     return fields[5].decode(errors="surrogateescape") if is_trec else None  # only its first word, as in trec_eval
 
 
@@ -98,10 +99,19 @@ def find_format(file: File, request: FileRequest) -> FileFormat:
     return FORMATS[-1]
 
 
-def read_path(path: FilePath, request: FileRequest) -> Any:
-    """Read a file of any format. Formats without columns ignore `columns`: another input may need it."""
+def check_format(format: Any) -> None:
+    """Raise for the name of no format."""
+    if format is not None and (not isinstance(format, str) or format not in FORMATS_BY_NAME):
+        hint = suggest_name(format, FORMATS_BY_NAME) or f" There are {', '.join(FORMATS_BY_NAME)}."
+        raise InvalidInputError(f"`format` {shorten(format)} is not known.{hint}")
+
+
+def read_path(path: FilePath, request: FileRequest, format: str | None = None) -> Any:
+    """Read a file of any format."""
+    check_format(format)
     with File(path) as file:
-        return find_format(file, request).read(file, request)
+        form = find_format(file, request) if format is None else FORMATS_BY_NAME[format]
+        return form.read(file, request)
 
 
 class Content(NamedTuple):
@@ -146,18 +156,13 @@ def read_columns(file: File, what: str, remedy: str, list_texts: Callable[[list[
         return read_headed(file, list_texts)
 
 
-def _make_request(kind: type[Table], columns: Any, threads: int | None) -> FileRequest:
-    return FileRequest(kind, ColumnNames.of(columns, kind.side), Options(threads=threads))
-
-
 def read_file(
-    kind: type[Kind], path: FilePath, format: str | None, columns: Any, threads: int | None, *, is_strict: bool = True
+    kind: type[Kind], path: FilePath, format: str | None, options: Options, *, is_strict: bool = True
 ) -> Kind:
     """Read judgments or a run of a format. Raise for `columns` if it has none, unless another file may need them."""
-    if format is not None and (not isinstance(format, str) or format not in FORMATS_BY_NAME):
-        hint = suggest_name(format, FORMATS_BY_NAME) or f" There are {', '.join(FORMATS_BY_NAME)}."
-        raise InvalidInputError(f"`format` {shorten(format)} is not known.{hint}")
-    request = _make_request(kind, columns, threads)
+    check_format(format)
+    columns = options.columns
+    request = FileRequest(kind, options.name_columns(kind.side), options)
     with File(path) as file:
         form = find_format(file, request) if format is None else FORMATS_BY_NAME[format]
         is_unnamed = bool(columns) and is_strict and not form.has_columns
@@ -287,7 +292,7 @@ class LabelsInFile(ArrayTruth):
             self._check_places(rows, source)
         return self.rankings(np.asarray(rows.values), source)
 
-    def _check_places(self, rows: Rows, source: Source) -> None:
+    def _check_places(self, rows: TableRows, source: Source) -> None:
         """Raise unless RankLib's lines have the queries of the labels, and documents 0, 1, 2 and so on."""
         layout = self._layout
         order = np.arange(len(rows.values)) if layout.order is None else layout.order

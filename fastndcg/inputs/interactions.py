@@ -49,9 +49,11 @@ class Recommendations:
     items : (n_users, k) int array, or ragged column
         Item ids in rank order. Rows of an array may be padded with -1, or masked.
     duplicates : {'raise', 'first', 'best', 'sum', 'counted'}, optional
-        What to do with an item that occurs in its row again. See `evaluate`.
+        What to do with an item that occurs in its row again. See `Run`.
     ranks : {'kept', 'closed'}, optional
-        Whether a dropped item leaves its rank empty. See `evaluate`.
+        Whether a dropped item leaves its rank empty. See `Run`.
+    parents : dict, Series, frame or callable, optional
+        The items that the recommended ones are parts of. See `Run`.
 
     Examples
     --------
@@ -64,10 +66,15 @@ class Recommendations:
     __slots__ = ("duplicates", "items")
 
     def __init__(
-        self, items: Any, *, duplicates: DuplicateChoice | None = None, ranks: DuplicateRanks | None = None
+        self,
+        items: Any,
+        *,
+        duplicates: DuplicateChoice | None = None,
+        ranks: DuplicateRanks | None = None,
+        parents: Any = None,
     ) -> None:
         self.items = items
-        self.duplicates = make_duplicates(duplicates, ranks)
+        self.duplicates = make_duplicates(duplicates, ranks, parents)
 
     @property
     def n_users(self) -> int:

@@ -346,6 +346,8 @@ ANSWERS = {  # for keywords that other programs have, by function: those of "" a
         "rows": "Link prediction is evaluate_pairs(…, rows=…)",
         "competitors": "Link prediction is evaluate_pairs(…, competitors=…)",
         **dict.fromkeys(("train", "train_data", "history"), _KNOWN),
+        **dict.fromkeys(("duplicates", "ranks", "parents"), "It is said where the run is read: fn.Run(run, {name}=…)"),
+        "columns": "It is said where a table is read: fn.Qrels(table, columns=…), fn.Run(…) or fn.Rows(…)",
     },
     "compare": {
         "": 'Systems are one argument: {"old": run, "new": other_run}',
@@ -406,7 +408,8 @@ def _refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) 
     else:
         answer = answers.get(unknown) or suggest_name(unknown, parameters).strip() or "Leave it out"
     call = f"{name}({', '.join(_list_sides(function)).removeprefix('self, ')}, …)"
-    raise InvalidTypeError(f"`{unknown}` is no argument of {name}. {answer.replace('{call}', call)}") from None
+    answer = answer.replace("{call}", call).replace("{name}", unknown)
+    raise InvalidTypeError(f"`{unknown}` is no argument of {name}. {answer}") from None
 
 
 def _refuse_places(function: Callable[..., Any], n_given: int) -> None:
@@ -458,16 +461,19 @@ class Options:
     def name_columns(self, side: str) -> ColumnNames:
         """Return what is known of the columns of the truth, or of the predictions."""
         if self.kind is not None:
-            return ColumnNames.of(self.columns, side)
+            return self._without_parents(ColumnNames.of(self.columns, side))
         is_alone = self.is_alone if side == "truth" else None
         beside: tuple[str, ...] = ()
         if hasattr(self.other, "source"):  # of judgments or a run
             beside = self.other.source.columns
         elif not isinstance(self.other, str | dict):
             beside = list_column_names(self.other)
-        found = name_columns(self.columns, side, beside=beside, is_alone=is_alone)
+        return self._without_parents(name_columns(self.columns, side, beside=beside, is_alone=is_alone))
+
+    def _without_parents(self, names: ColumnNames) -> ColumnNames:
+        """Return what is known of columns: that of the documents of chunks has no other role."""
         parents = None if self.duplicates is None else self.duplicates.parents
-        return found if parents is None or side != "predictions" else replace(found, parents=parents.column)
+        return names if parents is None else replace(names, parents=parents.column)
 
     def without_cuts(self) -> Options:
         """Return the options that predictions need: all but those that cut the truth into queries."""
@@ -496,14 +502,6 @@ class Options:
         if self.columns is not None:
             raise InvalidInputError(
                 "`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out"
-            )
-
-    def check_no_duplicates(self, kind: str, remedy: str = "Leave it out") -> None:
-        """Raise if `duplicates` is given for predictions of another kind than runs and recommended items."""
-        if self.duplicates is not None:
-            raise InvalidInputError(
-                f"`{'duplicates' if self.duplicates.parents is None else 'parents'}` can only be used with a run of "
-                f"documents with ids, or with recommended items, but {kind}. {remedy}"
             )
 
     def check_no_selection(self, kind: str, remedy: str) -> None:

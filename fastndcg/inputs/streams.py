@@ -15,20 +15,22 @@ import functools
 import itertools
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
-from fastndcg.errors import Column, InvalidInputError, MissingPackageError, Option, shorten
+from fastndcg.choices import DuplicateChoice, DuplicateRanks, Format
+from fastndcg.errors import Column, InvalidInputError, MissingPackageError, Words, shorten
 from fastndcg.inputs.arrays import convert_ranks
 from fastndcg.inputs.diversity import DiversityQrels
+from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.frames import ColumnNames, Frame
 from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, group, split_spans
 from fastndcg.inputs.join import tie_keys
 from fastndcg.inputs.messages import Options, Source
-from fastndcg.inputs.table import Qrels, Rows, Run, Table, choose_run, describe_row, refuse_repeated, refuse_sizes
+from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows, describe_row, refuse_repeated, refuse_sizes
 from fastndcg.inputs.table_sources import WHOLE, TableSource, convert_arrow_errors, pyarrow
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
@@ -41,7 +43,7 @@ from fastndcg.runtime.progress import is_watched
 
 TELL_APART = (
     "Keep one of them, name a column that tells them apart: ", Column("document"), ", or take ",
-    Option("duplicates", "'first'"),
+    Words("fn.Rows(…, duplicates='first')", "--duplicates first"),
 )  # fmt: skip
 LEAST_MEMORY = 1 << 26  # bytes that DuckDB sorts with
 PREFIX = "fastndcg-"
@@ -97,7 +99,7 @@ class ScoredRows:
         self.groups = groups  # the rows of each query in the order of the input
         self._run: Run | None = None
         if rows.documents is not None:
-            self._run = Run.of(Rows(rows.queries, groups, rows.documents, rows.scores), source, threads)
+            self._run = Run.of(TableRows(rows.queries, groups, rows.documents, rows.scores), source, threads)
         order = slice(None) if groups.rows is None else groups.rows
         self._are_ordinals = is_wide(rows.scores)
         self._labels = read_only(rows.labels[order])
@@ -210,6 +212,60 @@ class _DocumentIds:
         """Return the ids of several documents."""
         del name
         return self.run.documents.take(places).names()
+
+
+class Rows:
+    """
+    One table with labels and scores, the truth of `evaluate`, which then takes no predictions.
+
+    Parameters
+    ----------
+    data : path, frame or records
+        Queries, labels, scores or ranks, and, optionally, documents, in any order; or one row a query with lists.
+        Parquet and Arrow files and data sets are streamed.
+    columns : dict, optional
+        Names of columns that differ from the usual ones, such as ``{"query": "qid", "label": "clicks"}``.
+    format : str, optional
+        Of a file: 'csv', 'json', 'jsonl', 'parquet' or 'arrow'. By default the file shows it.
+    memory : int or str, optional
+        The number of bytes for streaming, such as "500MB", by default 2 GiB.
+    duplicates, ranks, parents
+        What to do with a document that a query has again, which needs a column of documents: see `Run`.
+
+    Examples
+    --------
+    >>> table = {"qid": [1, 1, 2], "clicks": [0, 3, 1], "score": [0.2, 0.1, 0.9]}
+    >>> fn.evaluate(fn.Rows(table, columns={"label": "clicks"}), metrics="rr").mean()
+    {'RR': 0.75}
+    """
+
+    __slots__ = ("_again", "columns", "data", "format", "memory")
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        columns: Mapping[str, str] | None = None,
+        format: Format | None = None,
+        memory: int | str | None = None,
+        duplicates: DuplicateChoice | None = None,
+        ranks: DuplicateRanks | None = None,
+        parents: Any = None,
+    ) -> None:
+        self.data = data
+        self.columns = columns
+        self.format = format
+        self.memory = memory
+        self._again = make_duplicates(duplicates, ranks, parents)
+
+    def options(self, others: Options) -> Options:
+        """Return options of reading with these, beside those of an evaluation."""
+        again = None if self._again is None else self._again.read_parents(self.data, self.columns)
+        memory = others.memory if self.memory is None else self.memory
+        return replace(others, columns=self.columns, memory=memory, duplicates=again, other=None, is_alone=True)
+
+    def __repr__(self) -> str:
+        return f"Rows of {shorten(self.data)}"
 
 
 class TablePair(NamedTuple):
@@ -667,13 +723,18 @@ def read_truth_table(frame: Frame, options: Options, source: Source | None = Non
     threads = options.threads
     pair = frame.find_id_lists()
     if pair is not None:
-        run = choose_run(options).of_frame(pair[1], threads, source)
-        return TablePair(Qrels.of_frame(pair[0], threads, source), run)
+        return TablePair(Qrels.of_frame(pair[0], threads, source), _read_scores(pair[1], options, source))
     if frame.has_scores and options.duplicates is not None and frame.has("document"):
         return _read_repeated(frame, options, source)
     if frame.has_scores:
         return ScoredRows.of_frame(frame, threads, source)
     return read_table(Qrels, frame, threads, source)
+
+
+def _read_scores(frame: Frame, options: Options, source: Source | None) -> Run:
+    if options.duplicates is None:
+        return Run.of_frame(frame, options.threads, source)
+    return RepeatedRun.of_frame(frame, options.threads, source).settled_by(options.duplicates)
 
 
 class _RepeatedQrels(Qrels):
@@ -686,7 +747,7 @@ class _RepeatedQrels(Qrels):
 def _read_repeated(frame: Frame, options: Options, source: Source | None) -> TablePair:
     """Read labels beside scores as judgments and a run, where a query may have a document in several rows."""
     source = source or Source("`truth`", "row")
-    run = choose_run(options).of_frame(frame, options.threads, source)
+    run = _read_scores(frame, options, source)
     judged = _RepeatedQrels.of_frame(frame, options.threads, source)
     _, firsts, owners = np.unique(judged.number_pairs(), return_index=True, return_inverse=True)
     differs = judged.values != judged.values[firsts][owners]

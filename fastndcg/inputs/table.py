@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from fastndcg.choices import Format, WrittenFormat
-from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Option, Row, shorten
+from fastndcg.choices import DuplicateChoice, DuplicateRanks, Format, WrittenFormat
+from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Row, Words, shorten
 from fastndcg.exports import Exportable, FilePath, PrintedTable
 from fastndcg.inputs.arrays import convert_ranks
 from fastndcg.inputs.dicts import (
@@ -52,8 +52,10 @@ from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.imports import load
 from fastndcg.runtime.threads import check_threads, run_all
 
+WITH_DUPLICATES = Words("take fn.Run(…, duplicates='first')", "evaluate with --duplicates first")
 
-class Rows(NamedTuple):
+
+class TableRows(NamedTuple):
     """The content of a table: query ids with their rows, and documents and values in their input order."""
 
     queries: IdColumn
@@ -62,7 +64,7 @@ class Rows(NamedTuple):
     values: Any
 
     @classmethod
-    def in_order(cls, queries: IdColumn, offsets: Array, documents: IdColumn, values: Any) -> Rows:
+    def in_order(cls, queries: IdColumn, offsets: Array, documents: IdColumn, values: Any) -> TableRows:
         """Return rows that are adjacent: query q owns those from ``offsets[q]`` up to ``offsets[q + 1]``."""
         return cls(queries, Groups(offsets, None, offsets[:-1]), documents, values)
 
@@ -104,15 +106,7 @@ class Table(ReadOnly, Exportable):
     @classmethod
     def _read(cls, data: Any, others: tuple[Any, ...], **options: Any) -> Self:
         """Read data in one of its forms, or columns: the ids of queries and what stands beside them."""
-        if all(column is None for column in others):
-            return load("fastndcg.inputs.dispatch").read_table(cls, data, **options)  # type: ignore[no-any-return]
-        if any(column is None for column in others) or options.get("columns") or options.get("format"):
-            names = " and ".join(f"`{name}`" for name in cls.column_names)
-            raise InvalidInputError(
-                f"`{cls.what}` must have {names} where columns are given, without `columns` and "
-                "`format`. Give all of them, or a frame"
-            )
-        return cls.of_columns(data, *others)
+        return load("fastndcg.inputs.dispatch").read_table(cls, data, others, **options)  # type: ignore[no-any-return]
 
     @classmethod
     def of_columns(cls, query_ids: Any, document_ids: Any, values: Any) -> Self:
@@ -126,7 +120,7 @@ class Table(ReadOnly, Exportable):
                 f"{len(queries)}, {len(documents)} and {len(values)}"
             )
         groups = group(queries)
-        return cls.of(Rows(queries.take(groups.firsts), groups, documents, values), source)
+        return cls.of(TableRows(queries.take(groups.firsts), groups, documents, values), source)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return object.__new__, (type(self),), object.__getstate__(self)  # `__new__` of the class reads data
@@ -137,7 +131,7 @@ class Table(ReadOnly, Exportable):
             raise InvalidInputError(f"a pickle of a {self.what} must have a value for each document. Make it anew")
 
     @classmethod
-    def of(cls, rows: Rows, source: Source, threads: int | None = None) -> Self:
+    def of(cls, rows: TableRows, source: Source, threads: int | None = None) -> Self:
         """Build a table from rows that were grouped by query."""
         table = cls.of_distinct(rows, source)
         if not cls.may_repeat:
@@ -145,7 +139,7 @@ class Table(ReadOnly, Exportable):
         return table
 
     @classmethod
-    def of_distinct(cls, rows: Rows, source: Source) -> Self:
+    def of_distinct(cls, rows: TableRows, source: Source) -> Self:
         """Build a table from rows that were grouped by query, and have each document of a query once."""
         table = object.__new__(cls)
         table._fill(rows, source)
@@ -181,7 +175,7 @@ class Table(ReadOnly, Exportable):
             items = cls._read_plain_items(copied_rows)
         values, documents = items
         queries = IdColumn.of(copied_rows, f"ids of queries in the {cls.what}")
-        return cls.of_distinct(Rows.in_order(queries, offsets, documents, values), Source(f"the {cls.what}"))
+        return cls.of_distinct(TableRows.in_order(queries, offsets, documents, values), Source(f"the {cls.what}"))
 
     @classmethod
     def of_id_lists(cls, rows: Mapping[Any, Any]) -> Self:
@@ -192,7 +186,7 @@ class Table(ReadOnly, Exportable):
             are_read_as_ids = cls.side == "truth" and not isinstance(next(iter(rows.values())), Set)
             remedy = (*cls.repeats_remedy, ". For labels and scores give lists of both without queries")
             source = source._replace(remedy=remedy, notes=(READ_AS_IDS,) * are_read_as_ids)
-        return cls.of(Rows.in_order(queries, offsets, documents, cls._make_values(offsets)), source)
+        return cls.of(TableRows.in_order(queries, offsets, documents, cls._make_values(offsets)), source)
 
     @classmethod
     def of_columns_in(cls, frame: Any, columns: Any, threads: int | None = None) -> Self:
@@ -220,7 +214,7 @@ class Table(ReadOnly, Exportable):
             values = convert_ranks(frame.read_numbers("rank"), groups, describe, source.name)
         else:
             values = frame.read_numbers(cls.value_name)
-        return cls.of(Rows(queries.take(groups.firsts), groups, documents, values), source, threads)
+        return cls.of(TableRows(queries.take(groups.firsts), groups, documents, values), source, threads)
 
     @classmethod
     def _of_id_lists_in(cls, frame: Frame, source: Source, threads: int | None) -> Self:
@@ -239,7 +233,7 @@ class Table(ReadOnly, Exportable):
                 groups = Groups(offsets, None, offsets[:-1])
                 describe = functools.partial(describe_row, queries.take(groups.number_rows()), documents, source)
                 values = convert_ranks(values, groups, describe, source.name)
-        rows = Rows.in_order(queries, offsets, documents, values)
+        rows = TableRows.in_order(queries, offsets, documents, values)
         return cls.of(rows, source._replace(numbers=None), threads)
 
     def write(self, path: FilePath, *, format: WrittenFormat | None = None) -> None:
@@ -350,7 +344,7 @@ class Table(ReadOnly, Exportable):
 
     def _take(self, queries: Array, rows: Array, offsets: Array) -> Self:
         """Return a table of some queries, and some rows of each."""
-        taken = Rows.in_order(self.queries.take(queries), offsets, self.documents.take(rows), self.values[rows])
+        taken = TableRows.in_order(self.queries.take(queries), offsets, self.documents.take(rows), self.values[rows])
         return self.of_distinct(taken, Source(f"the {self.what}"))
 
     def number_pairs(self) -> Array:
@@ -363,7 +357,7 @@ class Table(ReadOnly, Exportable):
         groups = Groups(np.searchsorted(rows, self.offsets), None, self.offsets[:-1])
         kept = read_only((self.values if values is None else values)[rows])
         source = self.source.select(self.input_row(rows))
-        return self.of_distinct(Rows(self.queries, groups, self.documents.take(rows), kept), source)
+        return self.of_distinct(TableRows(self.queries, groups, self.documents.take(rows), kept), source)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -387,7 +381,7 @@ class Table(ReadOnly, Exportable):
         query = int(np.searchsorted(self.offsets, row, side="right")) - 1
         return f"document {show_name(self.documents.name(row))} of query {show_name(self.queries.name(query))}"
 
-    def _fill(self, rows: Rows, source: Source) -> None:
+    def _fill(self, rows: TableRows, source: Source) -> None:
         offsets = rows.groups.offsets
         n_rows = len(rows.documents)
         if not (offsets[-1] == n_rows == len(rows.values) and len(offsets) - 1 == len(rows.queries)):
@@ -675,6 +669,17 @@ class Run(Table):
         semicolons or blanks, with a header, or query, document, then rank, score or both), 'parquet' or 'arrow' (also
         Feather). By default the first line decides. Numbers without a header are ranks if they are 1, 2, 3 and so on in
         each query, and scores if one has a fraction. Lines of text that begin with # are comments.
+    duplicates : {'raise', 'first', 'best', 'sum', 'counted'}, optional
+        What to do with a document that a query has again: raise an error, as by default; keep the row that ranks first;
+        keep the best score; add up the scores; or count each row as another document: values may exceed 1. See the
+        guide "Duplicates and chunks".
+    ranks : {'kept', 'closed'}, optional
+        With 'first' and 'best', whether a dropped row leaves its rank empty, as by default, or later documents move up.
+        Functions that compare or fuse lists close them.
+    parents : dict, Series, frame, str or callable, optional
+        The documents of chunks, if the run ranks chunks: a table of chunk and document, the name of a column of `data`,
+        a rule of ids such as "before #", or a function of a chunk's id. `duplicates`, here 'first' by default, says
+        which chunk of a document counts.
     threads : int, optional
         See `evaluate`.
 
@@ -690,6 +695,8 @@ class Run(Table):
     --------
     >>> fn.Run({"q1": {"d1": 0.3, "d2": 1.5}})
     Run of 1 queries, 2 documents
+    >>> fn.evaluate({"q1": {"d1", "d2"}}, fn.Run({"q1": ["d1", "d1", "d2"]}, duplicates="first"), "recall@2").mean()
+    {'R@2': 0.5}
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -707,10 +714,11 @@ class Run(Table):
     _list_trec = list_trec_run
     roles = ("query", "document", "score")
     column_names = ("documents", "scores")
-    repeats_remedy = ("Keep one of them, or evaluate with ", Option("duplicates", "'first'"))
+    repeats_remedy = ("Keep one of them, or ", WITH_DUPLICATES)
     is_empty: Array | None = None  # True for places without a document
     is_counted: bool = False  # True if a document counts in each of its rows
     keys: Array | None = None  # numbers that order rows of equal score by id, None where ids do
+    duplicates: Any = None  # `Duplicates`: which rows count is settled when the run is joined
 
     def __new__(
         cls,
@@ -720,10 +728,14 @@ class Run(Table):
         *,
         columns: Mapping[str, str] | None = None,
         format: Format | None = None,
+        duplicates: DuplicateChoice | None = None,
+        ranks: DuplicateRanks | None = None,
+        parents: Any = None,
         threads: int | None = None,
     ) -> Self:
         """Read the run."""
-        return cls._read(data, (documents, scores), columns=columns, format=format, threads=threads)
+        again = (duplicates, ranks, parents)
+        return cls._read(data, (documents, scores), columns=columns, format=format, threads=threads, again=again)
 
     def write(self, path: FilePath, *, format: WrittenFormat | None = None, tag: str = DEFAULT_TAG) -> None:
         """Write the run as `Qrels.write` does: TREC's lines by falling score, equal ones in order, then `tag`."""
@@ -771,16 +783,31 @@ class Run(Table):
 class RepeatedRun(Run):
     """A run that may have a document several times in a query, see `Duplicates`."""
 
-    __slots__ = ("is_counted", "is_empty", "keys")
+    __slots__ = ("duplicates", "is_counted", "is_empty", "keys")
     may_repeat = True
 
     is_counted: bool
     is_empty: Array | None
     keys: Array | None
 
-    def _fill(self, rows: Rows, source: Source) -> None:
+    def _fill(self, rows: TableRows, source: Source) -> None:
         super()._fill(rows, source)
-        put(self, is_counted=False, is_empty=None, keys=None)
+        put(self, is_counted=False, is_empty=None, keys=None, duplicates=None)
+
+    def settled_by(self, duplicates: Any) -> Self:
+        """Set which rows count."""
+        put(self, duplicates=duplicates)
+        return self
+
+    def _take(self, queries: Array, rows: Array, offsets: Array) -> Self:
+        return super()._take(queries, rows, offsets).settled_by(self.duplicates)
+
+    def keep(self, rows: Array, values: Array | None = None) -> Self:
+        """Return a run of some rows: see `Table.keep`."""
+        return super().keep(rows, values).settled_by(self.duplicates)
+
+    def __repr__(self) -> str:
+        return f"Run of {len(self.queries)} queries, {len(self)} rows: {self.duplicates}"
 
 
 def choose_run(options: Options) -> type[Run]:

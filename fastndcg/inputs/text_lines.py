@@ -27,7 +27,7 @@ from fastndcg.inputs.frames import ColumnNames, Frame, find_usual_roles
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, group_runs
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.streams import FileRequest
-from fastndcg.inputs.table import RepeatedRun, Rows, Table
+from fastndcg.inputs.table import RepeatedRun, Table, TableRows
 from fastndcg.inputs.table_sources import pyarrow
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.kernels.shared import LineOutput
@@ -79,7 +79,7 @@ class Failure(NamedTuple):
     remedy: str = ""
 
 
-def read_rows(file: File, layout: Layout, threads: int | None = None) -> tuple[Rows, Source]:
+def read_rows(file: File, layout: Layout, threads: int | None = None) -> tuple[TableRows, Source]:
     """Read a file's lines, and group them by query."""
     blocks = Blocks(file, load_kernels("inputs.text_lines").PADDING)
     order = BlockOrder(layout.least, file.size)
@@ -130,7 +130,7 @@ def _refuse(name: str, layout: Layout, first: tuple[int, Failure], pieces: dict[
     raise InvalidInputError(f"{name}, line {line}: {failure.problem}. ", *remedy)
 
 
-def _combine_rows(pieces: list[Piece], name: str, documents: IdColumn, values: Array) -> tuple[Rows, Source]:
+def _combine_rows(pieces: list[Piece], name: str, documents: IdColumn, values: Array) -> tuple[TableRows, Source]:
     """Combine the rows of all blocks."""
     n_rows = len(values)
     if len(pieces) == 1:
@@ -138,7 +138,7 @@ def _combine_rows(pieces: list[Piece], name: str, documents: IdColumn, values: A
         groups = group_runs(queries, np.arange(len(starts)), starts, n_rows)
         if len(groups.firsts) < len(starts):
             queries = queries.take(groups.firsts)
-        return Rows(queries, groups, documents, values), Source(name, "line", None if lines is None else lines + 1)
+        return TableRows(queries, groups, documents, values), Source(name, "line", None if lines is None else lines + 1)
     first_rows = np.cumsum([0, *(piece.n_rows for piece in pieces)])
     starts = np.concatenate([piece.firsts + first for piece, first in zip(pieces, first_rows, strict=False)])
     queries = concatenate_columns([piece.queries for piece in pieces])
@@ -150,7 +150,7 @@ def _combine_rows(pieces: list[Piece], name: str, documents: IdColumn, values: A
             for first, piece in zip(first_lines, pieces, strict=False)
         ])  # fmt: skip
     groups = group_runs(queries, np.arange(len(starts)), starts, n_rows)
-    return Rows(queries.take(groups.firsts), groups, documents, values), Source(name, "line", lines)
+    return TableRows(queries.take(groups.firsts), groups, documents, values), Source(name, "line", lines)
 
 
 class _Reader:

@@ -6,7 +6,7 @@ import functools
 import math
 from typing import NoReturn
 
-from fastndcg.errors import Choice, InvalidInputError, Option, Words
+from fastndcg.errors import Choice, InvalidInputError, Words
 from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.families import CATALOG
 from fastndcg.metrics.metric import Metric
@@ -106,7 +106,7 @@ def refuse_repeats(metrics: tuple[Metric, ...]) -> None:
             raise InvalidInputError(
                 f"documents must stand once in a query for {metric}, whose definition compares them with the judged "
                 "ones. Take ",
-                Option("duplicates", "'first'"),
+                Words("fn.Run(…, duplicates='first')", "--duplicates first"),
                 ".",
             )
 

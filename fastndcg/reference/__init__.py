@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.choices import Competitors, ConventionName, DuplicateChoice, DuplicateRanks, MissingTruth, ResultRows
+from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.inputs.dispatch import join_all, make_selection, prepare_truth
-from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.interactions import Interactions
 from fastndcg.inputs.item_selection import ItemLists, ItemSelection, convert_to_interactions
 from fastndcg.inputs.join import Joined
@@ -71,8 +70,6 @@ from fastndcg.scoring.embeddings import Embeddings
 def evaluate(
     truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, offsets: Any = None, groups: Any = None,
     query_ids: Any = None, exclude: Any = None, candidates: Any = None, missing_truth: MissingTruth = "raise",
-    duplicates: DuplicateChoice | None = None, ranks: DuplicateRanks | None = None, parents: Any = None,
-    columns: Any = None,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Results:  # fmt: skip
     """
@@ -82,7 +79,7 @@ def evaluate(
     ----------
     truth, predictions, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
         See `evaluate`.
-    duplicates, ranks, parents, columns, convention
+    convention
         See `evaluate`.
     threads : int, optional
         Ignored. `evaluate` has this parameter, too.
@@ -107,8 +104,8 @@ def evaluate(
     base = parse_convention(convention)
     check_combinations(metric_list, base)
     options = Options(
-        offsets, groups, query_ids, columns, selection=make_selection(exclude, candidates, missing_truth),
-        duplicates=make_duplicates(duplicates, ranks, parents), other=predictions, is_alone=predictions is None,
+        offsets, groups, query_ids, selection=make_selection(exclude, candidates, missing_truth), other=predictions,
+        is_alone=predictions is None,
     )  # fmt: skip
     joined, effective = join_system(truth, predictions, base, options)
     rankings, unjudged, n_missing_in_run, n_missing_in_qrels, *_ = joined
@@ -203,7 +200,7 @@ def list_chances(queries: list[Query], chances: list[Metric | None], convention:
 def evaluate_pairs(
     truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, rows: ResultRows = "pair",
     competitors: Competitors = "nonrelevant", offsets: Any = None, groups: Any = None, query_ids: Any = None,
-    exclude: Any = None, candidates: Any = None, missing_truth: MissingTruth = "raise", columns: Any = None,
+    exclude: Any = None, candidates: Any = None, missing_truth: MissingTruth = "raise",
     convention: ConventionName | str | Convention = "default",
 ) -> Results:  # fmt: skip
     """
@@ -213,7 +210,7 @@ def evaluate_pairs(
     ----------
     truth, predictions, metrics, rows, competitors
         See `evaluate_pairs`.
-    offsets, groups, query_ids, exclude, candidates, missing_truth, columns, convention
+    offsets, groups, query_ids, exclude, candidates, missing_truth, convention
         See `evaluate`.
 
     Returns
@@ -236,7 +233,7 @@ def evaluate_pairs(
     check_combinations(metric_list, base)
     check_pairs(rows, competitors, metric_list, base)
     options = Options(
-        offsets, groups, query_ids, columns, selection=make_selection(exclude, candidates, missing_truth),
+        offsets, groups, query_ids, selection=make_selection(exclude, candidates, missing_truth),
         other=predictions, is_alone=predictions is None,
     )  # fmt: skip
     joined, effective = join_system(truth, predictions, base, options)

@@ -13,8 +13,6 @@ from fastndcg.choices import (
     Alternative,
     ConventionName,
     Correction,
-    DuplicateChoice,
-    DuplicateRanks,
     Family,
     IntervalMethod,
     MissingTruth,
@@ -23,7 +21,6 @@ from fastndcg.choices import (
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, reworded, shorten, suggest_name
 from fastndcg.evaluation import Evaluator, check_model
 from fastndcg.inputs.dispatch import KnownPredictions, make_selection
-from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.models import Model
@@ -58,10 +55,6 @@ def compare(
     exclude: Any = None,
     candidates: Any = None,
     missing_truth: MissingTruth = "raise",
-    duplicates: DuplicateChoice | None = None,
-    ranks: DuplicateRanks | None = None,
-    parents: Any = None,
-    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     convention: ConventionName | str | Convention = "default",
     weights: Any = None,
     clusters: Any = None,
@@ -98,7 +91,7 @@ def compare(
         The name of the system that the others are compared with. By default the first.
     offsets, groups, query_ids : array, optional
         See `evaluate`.
-    exclude, candidates, missing_truth, duplicates, ranks, parents, columns
+    exclude, candidates, missing_truth
         See `evaluate`. They hold for all systems.
     convention : str or Convention
         See `evaluate`.
@@ -200,10 +193,6 @@ def compare(
         "exclude": exclude,
         "candidates": candidates,
         "missing_truth": missing_truth,
-        "duplicates": duplicates,
-        "ranks": ranks,
-        "parents": parents,
-        "columns": columns,
         "convention": convention,
         "threads": threads,
     }
@@ -323,8 +312,7 @@ def _refer_to_inputs(
     """Return references to the truth and the predictions, with the options that reading them needs."""
     selection = make_selection(options["exclude"], options["candidates"], options["missing_truth"], options["threads"])
     reading = Options(
-        options["offsets"], options["groups"], options["query_ids"], options["columns"], threads=options["threads"],
-        selection=selection, duplicates=make_duplicates(options["duplicates"], options["ranks"], options["parents"]),
+        options["offsets"], options["groups"], options["query_ids"], threads=options["threads"], selection=selection,
         other=_find_predictions(named_systems), is_alone=False,
     )  # fmt: skip
     again = partial(_evaluate_systems, truth, named_systems, options, progress)
@@ -345,8 +333,7 @@ def _evaluate_systems(
         raise InvalidInputError(
             f"`truth` is missing, but system {shorten(name)} has predictions to evaluate. Pass the true labels."
         )
-    names = ("exclude", "candidates", "duplicates", "ranks", "parents")
-    selections = [name for name in names if truth is None and options[name] is not None]
+    selections = [name for name in ("exclude", "candidates") if truth is None and options[name] is not None]
     if selections:
         raise InvalidInputError(
             f"`{selections[0]}` must be left out if all systems are Results or Rankings. Apply it before"

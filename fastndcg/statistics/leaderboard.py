@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.choices import BoardMean, BoardUnit, DuplicateChoice, DuplicateRanks
+from fastndcg.choices import BoardMean, BoardUnit
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports import dump_json
@@ -210,9 +210,6 @@ def leaderboard(
     *,
     mean: BoardMean = "datasets",
     resample: BoardUnit | None = None,
-    duplicates: DuplicateChoice | None = None,
-    ranks: DuplicateRanks | None = None,
-    parents: Any = None,
     convention: str | Convention = "default",
     level: float = 0.95,
     replicates: int = 10_000,
@@ -243,8 +240,8 @@ def leaderboard(
     resample : {'queries', 'datasets'}, optional
         What the ranks are to hold for: other queries of these data sets (each data set is a stratum), or other data
         sets like these. By default queries, but data sets for published means, which say nothing about queries.
-    duplicates, ranks, parents, convention
-        See `evaluate`. They hold for all systems and data sets.
+    convention
+        See `evaluate`. It holds for all systems and data sets.
     level : float
         The confidence level of all rank sets together, from 0.51 to 0.999999.
     replicates, seed, threads, progress
@@ -279,7 +276,6 @@ def leaderboard(
     95 % rank sets together, about other queries of these data sets; 10000 replicates, seed 0
     """
     settings = Settings(level=level, replicates=replicates, seed=seed, threads=threads)
-    given = {"duplicates": duplicates, "ranks": ranks, "parents": parents}
     check_choice("mean", mean, BOARD_MEANS)
     if resample is not None:
         check_choice("resample", resample, BOARD_UNITS)
@@ -287,11 +283,9 @@ def leaderboard(
         if hasattr(truths, "differences") and hasattr(truths, "columns") and hasattr(truths, "systems"):
             if resample == "datasets":
                 raise InvalidInputError("`resample` must be 'queries' for a comparison, which is of one data set.")
-            _refuse_given(given, "a comparison")
             board = rank_comparison(truths, metric, settings)
             board.notes += tuple(notes_on_results(truths.results, [Metric.parse(board.metric)]))
             return board
-        _refuse_given(given, "published means")
         return _rank_published(_read_published(truths), str(metric), mean, resample, settings)
     parsed = parse_single_metric(metric, "Make a leaderboard of each.", None)
     check_direction([parsed], "a leaderboard")
@@ -299,7 +293,7 @@ def leaderboard(
         raise InvalidTypeError(
             "`truths` and `systems` must be {data set: truth} and {system: {data set: predictions}}. Pass dicts."
         )
-    options = {**given, "convention": convention, "threads": threads, "progress": progress}
+    options = {"convention": convention, "threads": threads, "progress": progress}
     values, bounds, notes = _evaluate_all(truths, systems, parsed, options)
     about = list(systems), str(parsed), mean, resample or "queries"
     return _rank_values(values, *about, settings, bounds, notes, parsed.sign)
@@ -387,13 +381,6 @@ def _evaluate_data_set(
         return dict(runs)
     evaluator = Evaluator(truth, metric, **options)
     return {system: run if isinstance(run, Results) else evaluator.evaluate(run) for system, run in runs.items()}
-
-
-def _refuse_given(given: Mapping[str, Any], what: str) -> None:
-    """Raise for an option on runs where `truths` holds values."""
-    name = next((name for name, value in given.items() if value is not None), None)
-    if name is not None:
-        raise InvalidInputError(f"`{name}` must be left out for {what}, which has no runs. Leave it out.")
 
 
 def _check_systems(systems: Mapping[str, Any]) -> None:

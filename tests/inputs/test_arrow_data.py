@@ -187,7 +187,7 @@ def test_files_of_every_writer(tmp_path, writer):
     expected = fn.evaluate(GOOD, metrics="ndcg,map").values.tobytes()
     for memory in (None, "20kB"):
         for threads in (1, 2):
-            result = fn.evaluate(path, metrics="ndcg,map", memory=memory, threads=threads)
+            result = fn.evaluate(fn.Rows(path, memory=memory), metrics="ndcg,map", threads=threads)
             assert result.values.tobytes() == expected
     WRITERS[writer](GOOD.select(["query", "document", "label"]), tmp_path / "qrels")
     WRITERS[writer](GOOD.select(["query", "document", "score"]), tmp_path / "run")
@@ -204,7 +204,9 @@ def test_categories_with_several_dictionaries(tmp_path):
         for batch in batches:
             query = pa.array(batch["query"].to_pylist()).dictionary_encode()
             writer.write_table(batch.set_column(0, "query", query))
-    assert fn.evaluate(path, metrics="rr", memory="20kB").to_dict() == fn.evaluate(GOOD, metrics="rr").to_dict()
+    assert (
+        fn.evaluate(fn.Rows(path, memory="20kB"), metrics="rr").to_dict() == fn.evaluate(GOOD, metrics="rr").to_dict()
+    )
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

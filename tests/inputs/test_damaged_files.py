@@ -185,7 +185,7 @@ def evaluated(path, format):
             return fn.evaluate(given, metrics=METRICS)
         if format == "csv":
             return fn.evaluate(fn.Qrels(path, format="csv"), fn.Run(path, format="csv"), METRICS)
-        return fn.evaluate(path, metrics=METRICS, memory="9kB")
+        return fn.evaluate(fn.Rows(path, memory="9kB"), metrics=METRICS)
     except fn.FastndcgError:
         return None
 

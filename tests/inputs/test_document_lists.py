@@ -80,7 +80,7 @@ def test_ties_by_id(tmp_path, kind, form, ties, monkeypatch):
     assert not np.array_equal(expected, fn.evaluate(pa.table(flat), metrics="ndcg@3,rr").values, equal_nan=True)
     given = FORMS[form](lists_of(documents), tmp_path / "lists.parquet")
     for memory in (None, "9kB") if form == "parquet" else (None,):
-        result = fn.evaluate(given, metrics="ndcg@3,rr", convention=convention, memory=memory)
+        result = fn.evaluate(fn.Rows(given, memory=memory), metrics="ndcg@3,rr", convention=convention)
         np.testing.assert_array_equal(result.values[SIZES > 0], expected)
     reference = fn.reference.evaluate(given, metrics="ndcg@3,rr", convention=convention)
     np.testing.assert_allclose(reference.values[SIZES > 0], expected, rtol=1e-14)
@@ -102,12 +102,12 @@ def test_document_lists_raise_on_repeated_document(tmp_path, kind, form, repeate
         f"{given if form == 'parquet' else '`truth`'}: a document must stand once in a query, but document "
         f"{ids[second]} of query {QUERIES[row] if others else row} is in places {places[0]} and {places[1]} of "
         f"row {row}. Keep one of them, name a column that tells them apart: columns={{'document': NAME}}, or take "
-        "duplicates='first'"
+        "fn.Rows(…, duplicates='first')"
     )
     for evaluate in (fn.evaluate, fn.reference.evaluate):
         with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
             evaluate(given, metrics="rr")
-    assert len(fn.evaluate(given, metrics="rr", columns={"document": "row"})) == len(SIZES)
+    assert len(fn.evaluate(fn.Rows(given, columns={"document": "row"}), metrics="rr")) == len(SIZES)
 
 
 @pytest.mark.parametrize("form", ["pyarrow", "polars", "parquet"])
@@ -163,7 +163,9 @@ def test_memory_counts_documents(tmp_path):
         pq.write_table(table if has_documents else table.drop_columns("docno"), path)
         calls = n_read[has_documents] = []
         memory = 4 * 4 * streams.ROW_BYTES * streams.LIST_ROWS
-        fn.evaluate(path, metrics="rr", memory=memory, progress=lambda done, _, calls=calls: calls.append(done))
+        fn.evaluate(
+            fn.Rows(path, memory=memory), metrics="rr", progress=lambda done, _, calls=calls: calls.append(done)
+        )
     assert n_read == {False: [4, 8, 12], True: [2, 4, 6, 8, 10, 12]}
 
 
@@ -227,8 +229,8 @@ def test_rows_of_parquet_are_ordered_by_id_and_may_not_repeat(
     message = (
         f"{path}: a document must stand once in a query, but document {table['docno'][second]} of query "
         f"{query} is in rows {first} and {second}. Keep one of them, name a column that tells them "
-        "apart: columns={'document': NAME}, or take duplicates='first'"
+        "apart: columns={'document': NAME}, or take fn.Rows(…, duplicates='first')"
     )
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
         fn.evaluate(path, metrics="rr")
-    assert len(fn.evaluate(path, metrics="rr", columns={"document": "row"})) == N_ROWS // N_EACH
+    assert len(fn.evaluate(fn.Rows(path, columns={"document": "row"}), metrics="rr")) == N_ROWS // N_EACH

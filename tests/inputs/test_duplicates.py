@@ -65,7 +65,8 @@ def list_orders(rows):
 
 def evaluate_rows(rows, choice, ranks, metrics, **options):
     records = [("q", document, score) for document, score in rows]
-    return fn.evaluate({"q": LABELS}, records, metrics, duplicates=choice, ranks=ranks, **options).values[0]
+    run = fn.Run(records, duplicates=choice, ranks=ranks)
+    return fn.evaluate({"q": LABELS}, run, metrics, **options).values[0]
 
 
 LABELS = {"a": 2, "b": 0, "c": 1, "e": 3}
@@ -129,7 +130,9 @@ def test_first_under_an_order_of_ties(rows, ranks, numbers):
         wanted = fn.evaluate({"q": LABELS}, {"q": settle_list(ranked, ranks)}, METRICS).values[0]
         convention = fn.conventions["default"].replace(ties=ties)
 
-        result = fn.evaluate({"q": labels}, records, METRICS, duplicates="first", ranks=ranks, convention=convention)
+        result = fn.evaluate(
+            {"q": labels}, fn.Run(records, duplicates="first", ranks=ranks), METRICS, convention=convention
+        )
 
         np.testing.assert_allclose(result.values[0], wanted, rtol=1e-13)
 
@@ -155,7 +158,7 @@ def test_counted_rows_are_documents_of_the_same_label(rows):
     assume(len({document for document, _ in rows}) < len(rows))
     metrics = "ndcg@3, ndcg, nDCG(rel=2), Rndcg, map, rr, p@3, recall@3, f1, err, rbp, success@2, Judged@3, AUC, Rprec"
     records = [("q", document, score) for document, score in rows]
-    slow = fn.reference.evaluate({"q": LABELS}, records, metrics, duplicates="counted").values[0]
+    slow = fn.reference.evaluate({"q": LABELS}, fn.Run(records, duplicates="counted"), metrics).values[0]
     np.testing.assert_allclose(evaluate_rows(rows, "counted", None, metrics), slow, rtol=1e-12)
     labels = [LABELS.get(document, 0) for document, _ in rows]
     dcg = evaluate_rows(rows, "counted", None, "dcg")
@@ -164,14 +167,18 @@ def test_counted_rows_are_documents_of_the_same_label(rows):
 
 def test_counted_values_may_exceed_1():
     ideal = 1 + 1 / math.log2(3)
-    result = fn.evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "a", "b"]}, "ndcg@3, map, recall@3", duplicates="counted")
+    result = fn.evaluate(
+        {"q": {"a": 1, "b": 1}}, fn.Run({"q": ["a", "a", "b"]}, duplicates="counted"), "ndcg@3, map, recall@3"
+    )
     assert result.values[0] == pytest.approx([(ideal + 1 / 2) / ideal, 3 / 2, 3 / 2], rel=1e-15)
-    explanation = fn.explain({"q": {"a": 1, "b": 1}}, {"q": ["a", "a", "b"]}, "ndcg@3", duplicates="counted")
+    explanation = fn.explain({"q": {"a": 1, "b": 1}}, fn.Run({"q": ["a", "a", "b"]}, duplicates="counted"), "ndcg@3")
     assert explanation.value == result["ndcg@3"][0]
     assert [line.document for line in explanation.ranking] == ["a", "a", "b"]
     for metric in ("Q", "nERR", "Compat", "bpref", "G"):
-        with pytest.raises(fn.InvalidInputError, match=f"once in a query for {metric}.*Take duplicates='first'"):
-            fn.evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "a", "b"]}, metric, duplicates="counted")
+        with pytest.raises(
+            fn.InvalidInputError, match=rf"once in a query for {metric}.*Take fn.Run\(…, duplicates='first'\)"
+        ):
+            fn.evaluate({"q": {"a": 1, "b": 1}}, fn.Run({"q": ["a", "a", "b"]}, duplicates="counted"), metric)
 
 
 @pytest.fixture(scope="module")
@@ -214,28 +221,27 @@ def test_every_form_of_a_run(forms, name):
     for choice, ranks in PLAIN:
         metrics = METRICS.replace("bpref, ", "") if choice == "counted" else METRICS
         run = iter(forms[name]) if name == "iterator" else forms[name]
-        result = fn.evaluate(QRELS, run, metrics, duplicates=choice, ranks=ranks)
+        result = fn.evaluate(QRELS, fn.Run(run, duplicates=choice, ranks=ranks), metrics)
         if choice == "counted":
-            wanted = fn.evaluate(QRELS, RANKED, metrics, duplicates=choice)
+            wanted = fn.evaluate(QRELS, fn.Run(RANKED, duplicates=choice), metrics)
         else:
             wanted = fn.evaluate(QRELS, {q: settle_list(ids, ranks) for q, ids in RANKED.items()}, metrics)
         np.testing.assert_array_equal(result.values, wanted.values)
         assert [note.startswith(AGAIN) and note.endswith(": 3") for note in result.notes] == [True]
     with pytest.raises(
-        fn.InvalidInputError, match=r"document '?a'? of query '?q1'?.*or evaluate with duplicates='first'$"
+        fn.InvalidInputError, match=r"document '?a'? of query '?q1'?.*or take fn.Run\(…, duplicates='first'\)$"
     ):
         fn.evaluate(QRELS, forms[name], "rr")
 
 
 def test_judgments_and_lists_in_one_table():
     table = pd.DataFrame({"relevant": [["a", "c"]], "retrieved": [["a", "a", "c"]]})
-    assert fn.evaluate(table, metrics="recall@2", duplicates="first").mean() == {"R@2": 1 / 2}
-    assert fn.evaluate([["a", "c"]], [["a", "a", "c"]], "recall@2", duplicates="best").mean() == {"R@2": 1 / 2}
-    assert fn.evaluate([{1, 3}], [[1, 1, 3]], "recall@2", duplicates="first").mean() == {"R@2": 1 / 2}
-    with pytest.raises(fn.InvalidInputError, match=r"is an array of labels. .* lists of ids, \[set\(ids\)"):
-        fn.evaluate([[1, 3]], [[1, 1, 3]], "recall@2", duplicates="first")
+    assert fn.evaluate(fn.Rows(table, duplicates="first"), metrics="recall@2").mean() == {"R@2": 1 / 2}
+    assert fn.evaluate([["a", "c"]], fn.Run([["a", "a", "c"]], duplicates="best"), "recall@2").mean() == {"R@2": 1 / 2}
+    items = fn.Recommendations([[1, 1, 3]], duplicates="first")
+    assert fn.evaluate([{1, 3}], items, "recall@2").mean() == {"R@2": 1 / 2}
     with pytest.raises(fn.InvalidInputError, match=r"judgments|qrels|once in a query"):
-        fn.evaluate({"q": ["a", "a"]}, {"q": ["a"]}, "rr", duplicates="first")
+        fn.evaluate({"q": ["a", "a"]}, fn.Run({"q": ["a"]}, duplicates="first"), "rr")
 
 
 @pytest.mark.parametrize(("choice", "ranks"), PLAIN)
@@ -245,43 +251,38 @@ def test_recommended_items(choice, ranks):
     metrics = "ndcg@3, map, rr, p@3, recall@3, dcg"
     ids = {f"u{user}": [str(item) for item in row if item >= 0] for user, row in enumerate(rows)}
     truth = {"u0": ["2", "0"], "u1": ["1"], "u2": ["5"]}
-    wanted = fn.evaluate(truth, ids, metrics, duplicates=choice, ranks=ranks)
+    wanted = fn.evaluate(truth, fn.Run(ids, duplicates=choice, ranks=ranks), metrics)
     for given_rows in (rows, np.array(rows, "i4")):
-        result = fn.evaluate(liked, given_rows, metrics, duplicates=choice, ranks=ranks)
+        result = fn.evaluate(liked, fn.Recommendations(given_rows, duplicates=choice, ranks=ranks), metrics)
         np.testing.assert_allclose(result.values, wanted.values, rtol=1e-14)
         assert result.notes == wanted.notes
-    wrapped = fn.Recommendations(rows, duplicates=choice, ranks=ranks)
-    np.testing.assert_allclose(fn.evaluate(liked, wrapped, metrics).values, wanted.values, rtol=1e-14)
-    with pytest.raises(fn.InvalidInputError, match="`duplicates` is given twice"):
-        fn.evaluate(liked, wrapped, metrics, duplicates="best")
     with pytest.raises(fn.InvalidInputError, match=r"must hold items of 0 or more.*place 0 of user 1 is -1"):
-        fn.evaluate(liked, [[2, 2], [-1, 1], [0, 1]], "rr", duplicates="counted")
+        fn.evaluate(liked, fn.Recommendations([[2, 2], [-1, 1], [0, 1]], duplicates="counted"), "rr")
 
 
 def test_compare_explain_and_evaluators():
     runs = {"twice": RANKED, "once": {q: list(dict.fromkeys(ids)) for q, ids in RANKED.items()}}
-    comparison = fn.compare(QRELS, runs, "ndcg@3", duplicates="first", ranks="closed")
+    systems = {name: fn.Run(run, duplicates="first", ranks="closed") for name, run in runs.items()}
+    comparison = fn.compare(QRELS, systems, "ndcg@3")
     assert comparison.rows[1].difference == 0
     assert any(note.startswith(f"twice: {AGAIN}dropped, with later ranks closed up: 3") for note in comparison.notes)
-    evaluator = fn.Evaluator(QRELS, "p@3", duplicates="first")
-    assert evaluator.evaluate(RANKED)["p@3"].tolist() == [2 / 3, 1 / 3]
-    explanation = fn.explain(QRELS, RANKED, "p@3", query="q1", duplicates="first", against="trec_eval")
+    evaluator = fn.Evaluator(QRELS, "p@3")
+    assert evaluator.evaluate(fn.Run(RANKED, duplicates="first"))["p@3"].tolist() == [2 / 3, 1 / 3]
+    explanation = fn.explain(QRELS, fn.Run(RANKED, duplicates="first"), "p@3", query="q1", against="trec_eval")
     assert [line.document for line in explanation.ranking][:3] == ["a", "a (again)", "c"]
     assert [line.label for line in explanation.ranking][:3] == [2, None, 1]
-    with pytest.raises(fn.InvalidInputError, match="`duplicates` must be left out if all systems are Results"):
-        fn.compare({"a": comparison.results["once"], "b": comparison.results["once"]}, duplicates="first")
 
 
 def test_fused_runs():
     other = {"q1": ["b", "a"], "q2": ["a"]}
     wanted = fn.fuse({"x": {q: list(dict.fromkeys(ids)) for q, ids in RANKED.items()}, "y": other})
-    fused = fn.fuse({"x": RANKED, "y": other}, duplicates="first")
+    fused = fn.fuse({"x": fn.Run(RANKED, duplicates="first"), "y": other})
     assert fused.to_dict() == wanted.to_dict()
     assert fused.notes == fused.top(1).notes == (f"x: {AGAIN}dropped, with later ranks closed up: 3",)
     items = [[4, 4, 2]], fn.Recommendations([[2, 2]], duplicates="best", ranks="closed")
-    assert fn.fuse([np.array(items[0]), items[1]], duplicates="first").to_dict().keys() == {0}
-    with pytest.raises(fn.InvalidInputError, match="'raise', 'first', 'best' or 'sum', not 'counted'"):
-        fn.fuse({"x": RANKED, "y": other}, duplicates="counted")
+    assert fn.fuse([fn.Recommendations(items[0], duplicates="first"), items[1]]).to_dict().keys() == {0}
+    with pytest.raises(fn.InvalidInputError, match="must have different documents here, so that duplicates='counted'"):
+        fn.fuse({"x": fn.Run(RANKED, duplicates="counted"), "y": other})
 
 
 @pytest.mark.parametrize("choice", ["first", "best", "sum"])
@@ -292,42 +293,44 @@ def test_tuned_fusions_agreements_and_leaderboards(choice):
     distinct = {"x": {"b": 3, "a": 2}, "y": {"a": 1, "c": 4}}
     if choice == "sum":
         distinct = {"x": {"b": 4, "a": 2}, "y": {"a": 2, "c": 4}}
-    twice = {name: [(q, *row) for q in judged for row in own] for name, own in rows.items()}
+    records = {name: [(q, *row) for q in judged for row in own] for name, own in rows.items()}
+    twice = {name: fn.Run(own, duplicates=choice) for name, own in records.items()}
     once = {name: dict.fromkeys(judged, own) for name, own in distinct.items()}
 
-    tuned = fn.tune_fusion(judged, twice, "rr", ["wsum"], folds=3, duplicates=choice)
+    tuned = fn.tune_fusion(judged, twice, "rr", ["wsum"], folds=3)
     wanted = fn.tune_fusion(judged, once, "rr", ["wsum"], folds=3)
     assert tuned.best.weights == wanted.best.weights
     assert tuned.to_csv() == wanted.to_csv()
     assert AGAIN in str(tuned)
     assert list(tuned.apply(twice).to_dict()["q0"]) == list(wanted.apply(once).to_dict()["q0"])
 
-    agreement = fn.agreement(twice["x"], twice["y"], "rbo, tau_b", duplicates=choice)
+    agreement = fn.agreement(twice["x"], twice["y"], "rbo, tau_b")
     np.testing.assert_array_equal(agreement.values, fn.agreement(once["x"], once["y"], "rbo, tau_b").values)
     assert [note.partition(":")[0] for note in agreement.notes] == ["first ranking", "second ranking"]
 
+    ranks = None if choice == "sum" else "closed"
+    closed = {name: fn.Run(own, duplicates=choice, ranks=ranks) for name, own in records.items()}
     boards = [
-        fn.leaderboard({"d": judged}, {name: {"d": run} for name, run in runs.items()}, "rr", **options)
-        for runs, options in ((twice, {"duplicates": choice, "ranks": "closed"}), (once, {}))
+        fn.leaderboard({"d": judged}, {name: {"d": run} for name, run in runs.items()}, "rr") for runs in (closed, once)
     ]
     assert boards[0].rows == boards[1].rows
 
 
-@pytest.mark.parametrize("call", ["tune_fusion", "agreement", "leaderboard", "published"])
+@pytest.mark.parametrize("call", ["tune_fusion", "agreement", "leaderboard"])
 def test_errors_of_tuned_fusions_agreements_and_leaderboards(call):
     judged, runs = {f"q{q}": {"a": 1} for q in range(6)}, {name: {"q0": ["a", "a"]} for name in "xy"}
-    systems, published = {name: {"d": run} for name, run in runs.items()}, {"x": {"d": 0.5}, "y": {"d": 0.4}}
+    systems = {name: {"d": run} for name, run in runs.items()}
     calls = {
         "tune_fusion": lambda **more: fn.tune_fusion(judged, runs, "rr", **more),
         "agreement": lambda **more: fn.agreement(runs["x"], runs["y"], "rbo", **more),
         "leaderboard": lambda **more: fn.leaderboard({"d": judged}, systems, **more),
-        "published": lambda **more: fn.leaderboard(published, **more or {"parents": "before #"}),
     }
-    message = {"published": "`parents` must be left out for published means"}.get(call, "duplicates='first'$")
-    with pytest.raises(fn.InvalidInputError, match=message):
+    with pytest.raises(fn.InvalidInputError, match=r"take fn\.Run\(…, duplicates='first'\)$"):
         calls[call]()
-    with pytest.raises(fn.InvalidInputError, match="`duplicates` must be"):
-        calls[call](duplicates="last")
+    with pytest.raises(
+        fn.InvalidInputError, match="`duplicates` is no argument of .* It is said where the run is read"
+    ):
+        calls[call](duplicates="first")
 
 
 REFUSED = {
@@ -347,19 +350,16 @@ REFUSED = {
 def test_refused_arguments(name):
     options, message = REFUSED[name]
     with pytest.raises(fn.InvalidInputError, match=message):
-        fn.evaluate(QRELS, RANKED, "rr", **options)
+        fn.evaluate(QRELS, fn.Run(RANKED, **options), "rr")
 
 
 def test_refused_inputs():
     scored = pd.DataFrame({"query": ["q"], "label": [1], "score": [0.5]})
-    model = fn.Embeddings([[1.0]], [[2.0], [3.0]])
-    matrix = np.array([[0.5, 0.1]])
-    liked = fn.Interactions([1], offsets=[0, 1])
-    for arguments in (([[1, 0]], [[2, 1]]), (scored, None), (liked, model), (liked, matrix)):
-        with pytest.raises(
-            fn.InvalidInputError, match="`duplicates` can only be used with a run of documents with ids"
-        ):
-            fn.evaluate(*arguments, "rr", duplicates="first")
+    for given in ([[2, 1]], fn.Embeddings([[1.0]], [[2.0], [3.0]]), np.array([[0.5, 0.1]])):
+        with pytest.raises(fn.InvalidTypeError, match="`run` must be|`run` must have a known form"):
+            fn.Run(given, duplicates="first")
+    with pytest.raises(fn.InvalidInputError, match="`duplicates` of Rows needs a column of documents"):
+        fn.evaluate(fn.Rows(scored, duplicates="first"), metrics="rr")
 
 
 def list_tables(rows, folder):
@@ -390,9 +390,9 @@ def test_labels_beside_scores(tmp_path, choice):
     metrics = "ndcg@3, p@2"
     qrels = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"x": 1, "y": 0}}
     run = [(query, document, score) for query, document, _, score in rows]
-    expected = fn.evaluate(qrels, run, metrics, duplicates=choice).values
+    expected = fn.evaluate(qrels, fn.Run(run, duplicates=choice), metrics).values
     for name, table in list_tables(rows, tmp_path).items():
-        found = fn.evaluate(table, metrics=metrics, duplicates=choice)
+        found = fn.evaluate(fn.Rows(table, duplicates=choice), metrics=metrics)
         assert found.values.tolist() == expected.tolist(), name
         assert any("documents that their query has again" in note for note in found.notes), name
 
@@ -403,7 +403,7 @@ def test_labels_beside_scores_agree(tmp_path):
     for name, place in (("frame", "rows 0 and 2"), ("lists", "places 0 and 2 of row 0"), ("rows.csv", "lines 2 and 4")):
         message = f"a document must have one label in a query, but document a of query q has 1 and 2 in {place}. Give"
         with pytest.raises(fn.InvalidInputError, match=message):
-            fn.evaluate(tables[name], metrics="rr", duplicates="first")
+            fn.evaluate(fn.Rows(tables[name], duplicates="first"), metrics="rr")
     with pytest.raises(fn.InvalidInputError, match=r"document a of query q is in rows 0 and 2.*duplicates='first'"):
         fn.evaluate(tables["frame"], metrics="rr")
 
@@ -411,13 +411,13 @@ def test_labels_beside_scores_agree(tmp_path):
 def test_scores_without_a_number():
     rows = [("q", "a", 0.5), ("q", "a", math.nan), ("q", "b", 0.7)]
     with pytest.raises(fn.InvalidInputError, match="row 1: score of document a of query q must not be NaN"):
-        fn.evaluate({"q": {"a": 1}}, rows, "rr", duplicates="first")
+        fn.evaluate({"q": {"a": 1}}, fn.Run(rows, duplicates="first"), "rr")
     convention = fn.conventions["default"].replace(nan_scores="last")
     for choice in ("first", "best"):
-        result = fn.evaluate({"q": {"a": 1}}, rows, "rr, num_ret", duplicates=choice, convention=convention)
+        result = fn.evaluate({"q": {"a": 1}}, fn.Run(rows, duplicates=choice), "rr, num_ret", convention=convention)
         assert result.values.tolist() == [[1 / 2, 3]]
     rows = [("q", "a", math.inf), ("q", "a", math.inf), ("q", "b", 0.7)]
-    assert fn.evaluate({"q": {"b": 1}}, rows, "rr", duplicates="sum").values.tolist() == [[1 / 2]]
+    assert fn.evaluate({"q": {"b": 1}}, fn.Run(rows, duplicates="sum"), "rr").values.tolist() == [[1 / 2]]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -428,16 +428,16 @@ def test_neighbouring_scores(dtype):
         frame = pd.DataFrame({"query": "q", "document": ["a", "a", "b"], "score": np.array([high, high, low], dtype)})
         if wanted is None:
             with pytest.raises(fn.InvalidInputError, match="document a of query q occurs several times"):
-                fn.evaluate({"q": {"b": 1}}, frame, "rr", duplicates="first")
+                fn.evaluate({"q": {"b": 1}}, fn.Run(frame, duplicates="first"), "rr")
         else:
-            assert fn.evaluate({"q": {"b": 1}}, frame, "rr", duplicates="first").values.tolist() == [[wanted]]
+            assert fn.evaluate({"q": {"b": 1}}, fn.Run(frame, duplicates="first"), "rr").values.tolist() == [[wanted]]
 
 
 def test_single_precision_ties():
     close = 0.5 + 2.0**-40
     rows = [("q", "b", 0.5), ("q", "a", close), ("q", "b", 0.4), ("q", "a", 0.4)]
     for convention, wanted in (("trec_eval_9", 1.0), ("default", 1 / 2)):
-        result = fn.evaluate({"q": {"b": 1}}, rows, "rr", duplicates="first", convention=convention)
+        result = fn.evaluate({"q": {"b": 1}}, fn.Run(rows, duplicates="first"), "rr", convention=convention)
         assert result.values.tolist() == [[wanted]]
 
 
@@ -445,7 +445,7 @@ def test_runs_without_duplicates_are_unchanged():
     run = {"q1": {"a": 0.5, "b": 0.5, "c": 0.1}, "q2": {"a": 1}}
     wanted = fn.evaluate(QRELS, run, METRICS)
     for choice, ranks in [*PLAIN, ("sum", None)]:
-        result = fn.evaluate(QRELS, run, METRICS, duplicates=choice, ranks=ranks)
+        result = fn.evaluate(QRELS, fn.Run(run, duplicates=choice, ranks=ranks), METRICS)
         np.testing.assert_array_equal(result.values, wanted.values)
         assert result.notes == ()
 
@@ -496,10 +496,11 @@ CHOICES = [*PLAIN, ("sum", None)]
 SCORED = st.lists(st.tuples(st.sampled_from(CHUNKS), st.integers(0, 3)), min_size=1, unique_by=lambda row: row[0])
 
 
-def values(*arguments, **options):
+def values(run, ties="average", **options):
     """Return the values of an evaluation, or the rule that it breaks."""
     try:
-        return str(fn.evaluate(*arguments, OF_CHUNKS, **options).values.tolist())  # in which NaN equals itself
+        result = fn.evaluate(JUDGED, fn.Run(run, **options), OF_CHUNKS, convention=f"default(ties={ties})")
+        return str(result.values.tolist())  # in which NaN equals itself
     except fn.InvalidInputError as error:
         return str(error).split("that its")[-1].split(" under ")[0]
 
@@ -510,9 +511,9 @@ def values(*arguments, **options):
 @given(rows=SCORED)
 def test_a_run_of_chunks_is_one_of_documents_that_come_again(choice, ranks, ties, rows):
     """A run of chunks has the values of a run in which each chunk is its document, or breaks the same rule."""
-    options = {"duplicates": choice, "ranks": ranks, "convention": f"default(ties={ties})"}
-    expected = values(JUDGED, [("q", DOCUMENT[chunk], score) for chunk, score in rows], **options)
-    assert values(JUDGED, [("q", *row) for row in rows], parents=DOCUMENT, **options) == expected
+    options = {"duplicates": choice, "ranks": ranks}
+    expected = values([("q", DOCUMENT[chunk], score) for chunk, score in rows], ties, **options)
+    assert values([("q", *row) for row in rows], ties, parents=DOCUMENT, **options) == expected
 
 
 @pytest.mark.parametrize("ranks", ["kept", "closed"])
@@ -526,8 +527,7 @@ def test_ids_of_chunks_order_ties(ranks, ties, rows):
     listed = {"q": [DOCUMENT[chunk] for chunk, _ in ordered]}
     options = {"duplicates": "first", "ranks": ranks}
     run = [("q", *row) for row in rows]
-    found = values(JUDGED, run, parents=DOCUMENT, convention=f"default(ties={ties})", **options)
-    assert found == values(JUDGED, listed, **options)
+    assert values(run, ties, parents=DOCUMENT, **options) == values(listed, **options)
 
 
 @settings(max_examples=50)
@@ -559,25 +559,31 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(form):
-    expected = fn.evaluate(JUDGED, {"q": list("aacbc")}, OF_CHUNKS, duplicates="first").values.tolist()
-    result = fn.evaluate(JUDGED, RUN, OF_CHUNKS, parents=FORMS[form])
+    expected = fn.evaluate(JUDGED, fn.Run({"q": list("aacbc")}, duplicates="first"), OF_CHUNKS).values.tolist()
+    result = fn.evaluate(JUDGED, fn.Run(RUN, parents=FORMS[form]), OF_CHUNKS)
     assert result.values.tolist() == expected
     assert "@k counts chunks: 5, of 3 documents" in result.notes
-    assert fn.reference.evaluate(JUDGED, RUN, OF_CHUNKS, parents=FORMS[form])["nDCG@3"] == [expected[0][0]]
-    compared = fn.compare(JUDGED, {"one": RUN, "other": {"q": ["b#1", "c#1"]}}, "ndcg@3", parents=FORMS[form])
+    assert fn.reference.evaluate(JUDGED, fn.Run(RUN, parents=FORMS[form]), OF_CHUNKS)["nDCG@3"] == [expected[0][0]]
+    compared = fn.compare(
+        JUDGED,
+        {"one": fn.Run(RUN, parents=FORMS[form]), "other": fn.Run({"q": ["b#1", "c#1"]}, parents=FORMS[form])},
+        "ndcg@3",
+    )
     assert compared.rows[0].mean == expected[0][0]
-    assert "a" in str(fn.explain(JUDGED, RUN, "ndcg@3", query="q", parents=FORMS[form]))
+    assert "a" in str(fn.explain(JUDGED, fn.Run(RUN, parents=FORMS[form]), "ndcg@3", query="q"))
 
 
 def test_a_column_of_the_run():
-    result = fn.evaluate(JUDGED, FRAME, "recall@3", parents="source", ranks="closed")
+    labelled = FRAME.assign(label=[JUDGED["q"].get(document, 0) for document in FRAME["source"]])
+    assert "@k counts chunks: 5, of 3 documents" in fn.evaluate(fn.Rows(labelled, parents="source"), metrics="rr").notes
+    result = fn.evaluate(JUDGED, fn.Run(FRAME, ranks="closed", parents="source"), "recall@3")
     assert result.mean() == {"R@3": 2 / 3}
     assert "@k counts documents: 3, of 5 chunks" in result.notes
-    evaluator = fn.Evaluator(JUDGED, "recall@3", parents="source")
-    assert evaluator.evaluate(FRAME).mean() == evaluator.evaluate(FRAME.assign(source=list("aacbc"))).mean()
-    assert pickle.loads(pickle.dumps(fn.Evaluator(JUDGED, "rr", parents="before #"))).evaluate(RUN).mean() == {
-        "RR": 1.0
-    }
+    evaluator = fn.Evaluator(JUDGED, "recall@3")
+    other = fn.Run(FRAME.assign(source=list("aacbc")), parents="source")
+    assert evaluator.evaluate(fn.Run(FRAME, parents="source")).mean() == evaluator.evaluate(other).mean()
+    run = pickle.loads(pickle.dumps(fn.Run(RUN, parents="before #")))
+    assert fn.evaluate(JUDGED, run, "rr").mean() == {"RR": 1.0}
 
 
 def list_libraries(columns):
@@ -598,35 +604,36 @@ def test_tables_of_every_library_name_documents():
     scores = [float(-place) for place in range(5)]
     documents = [DOCUMENT[chunk] for chunk in RUN["q"]]
     run = {"query": ["q"] * 5, "chunk_id": RUN["q"], "doc_id": documents, "score": scores}
-    expected = fn.evaluate(JUDGED, RUN, OF_CHUNKS, parents=DOCUMENT).values.tolist()
+    expected = fn.evaluate(JUDGED, fn.Run(RUN, parents=DOCUMENT), OF_CHUNKS).values.tolist()
     for name, table in list_libraries(run).items():
-        assert fn.evaluate(JUDGED, table, OF_CHUNKS, parents="doc_id").values.tolist() == expected, name
+        assert fn.evaluate(JUDGED, fn.Run(table, parents="doc_id"), OF_CHUNKS).values.tolist() == expected, name
     mapping = {"chunk_id": list(DOCUMENT), "doc_id": list(DOCUMENT.values())}
     for name, table in list_libraries(mapping).items():
-        assert fn.evaluate(JUDGED, RUN, OF_CHUNKS, parents=table).values.tolist() == expected, name
+        assert fn.evaluate(JUDGED, fn.Run(RUN, parents=table), OF_CHUNKS).values.tolist() == expected, name
     reader = list_libraries(run)["arrow"].to_reader()
     with pytest.raises(fn.InvalidInputError, match=r"read twice .* RecordBatchReader is empty after 5 rows\. Read it"):
-        fn.evaluate(JUDGED, reader, "rr", parents="doc_id")
+        fn.evaluate(JUDGED, fn.Run(reader, parents="doc_id"), "rr")
 
 
 def test_documents_of_several_chunks_may_be_errors():
-    with pytest.raises(fn.InvalidInputError, match=r"document a of query q is in .* evaluate with duplicates='first'"):
-        fn.evaluate(JUDGED, RUN, "rr", parents=DOCUMENT, duplicates="raise")
-    once = fn.evaluate(JUDGED, {"q": ["b#1", "a#1"]}, "rr", parents=DOCUMENT, duplicates="raise")
+    with pytest.raises(fn.InvalidInputError, match=r"document a of query q is in .* take fn.Run"):
+        fn.evaluate(JUDGED, fn.Run(RUN, duplicates="raise", parents=DOCUMENT), "rr")
+    once = fn.evaluate(JUDGED, fn.Run({"q": ["b#1", "a#1"]}, duplicates="raise", parents=DOCUMENT), "rr")
     assert (once.mean(), once.notes) == ({"RR": 0.5}, ("@k counts chunks: 2, of 2 documents",))
 
 
 def test_whole_numbers_are_chunks_too():
     parents = {10: 1, 11: 1, 20: 2}
-    result = fn.evaluate({7: {1: 1, 2: 1}}, {7: [10, 11, 20]}, "recall@2", parents=parents, ranks="closed")
+    result = fn.evaluate({7: {1: 1, 2: 1}}, fn.Run({7: [10, 11, 20]}, ranks="closed", parents=parents), "recall@2")
     assert result.mean() == {"R@2": 1.0}
     liked = fn.Interactions(np.array([1, 2]), offsets=[0, 2])
-    assert fn.evaluate(liked, np.array([[10, 11, 20]]), "recall@2", parents=parents).mean() == {"R@2": 0.5}
+    items = fn.Recommendations(np.array([[10, 11, 20]]), parents=parents)
+    assert fn.evaluate(liked, items, "recall@2").mean() == {"R@2": 0.5}
 
 
 WRONG = {
     "no parent": ({"a#1": "a"}, "`parents` must have each chunk of the run, but lacks that of document a#2 of query q"),
-    "no column": ("source", "`parents` can only be the name of a column, 'source', where `predictions` is a frame"),
+    "no column": ("source", "`parents` can only be the name of a column, 'source', where the run is a frame"),
     "no separator": ("before ", "`parents` must name what ends a document's id, not 'before '. Say 'before #'"),
     "number": (3, "`parents` must be a dict or Series of chunk to document, a frame with columns of both"),
     "null": (DOCUMENT | {"a#1": None}, "`parents` must give a text or a whole number as document, but that of 'a#1'"),
@@ -646,22 +653,22 @@ WRONG = {
 def test_wrong_parents_are_refused(case):
     parents, message = WRONG[case]
     with pytest.raises(fn.InvalidInputError) as caught:
-        fn.evaluate(JUDGED, RUN, "rr", parents=parents)
+        fn.evaluate(JUDGED, fn.Run(RUN, parents=parents), "rr")
     assert str(caught.value).startswith(message)
 
 
 def test_what_has_no_chunks_is_refused():
     """A document that a function takes for a chunk, whole numbers under a rule, arrays, and a column that is absent."""
     with pytest.raises(fn.InvalidInputError, match="or the id itself, for the id of a document, but takes 'a_1'"):
-        fn.evaluate({"q": {"a_1": 1}}, {"q": ["a_1_1"]}, "rr", parents=lambda chunk: chunk.rpartition("_")[0])
+        fn.evaluate({"q": {"a_1": 1}}, fn.Run({"q": ["a_1_1"]}, parents=lambda chunk: chunk.rpartition("_")[0]), "rr")
     with pytest.raises(fn.InvalidInputError, match="must be a table or a function where ids are whole numbers"):
-        fn.evaluate({1: {1: 1}}, {1: [1]}, "rr", parents="before #")
-    with pytest.raises(fn.InvalidInputError, match="can only be used with a run of documents with ids"):
-        fn.evaluate([1, 0], [2, 1], "rr", groups=[2], parents="before #")
+        fn.evaluate({1: {1: 1}}, fn.Run({1: [1]}, parents="before #"), "rr")
+    with pytest.raises(fn.InvalidTypeError, match="`run` must be a Run, the path of a file"):
+        fn.Run([2, 1], parents="before #")
     with pytest.raises(fn.InvalidTypeError, match="`parents` can only be the name of a column, 'source', where"):
-        fn.evaluate(FRAME.assign(label=1), metrics="rr", parents="source")
-    with pytest.raises(fn.InvalidInputError, match="must be a column of `predictions`, but 'doc' is none of 'query'"):
-        fn.evaluate(JUDGED, FRAME, "rr", parents="doc")
+        fn.Run({"q": ["a"]}, parents="source")
+    with pytest.raises(fn.InvalidInputError, match="must be a column of the run, but 'doc' is none of 'query'"):
+        fn.evaluate(JUDGED, fn.Run(FRAME, parents="doc"), "rr")
 
 
 def test_chunks_on_the_command_line(tmp_path, capsys):
@@ -678,4 +685,4 @@ def test_chunks_on_the_command_line(tmp_path, capsys):
     assert main([*command, "-M", "2", "--convention", "trec_eval"]) == 0
     assert "@k counts chunks: 2, of 1 documents" in capsys.readouterr().out
     assert main([*command[:-1], str(tmp_path / "none.json")]) == 2
-    assert "--parents must be a rule such as 'before #', or a JSON file" in capsys.readouterr().err
+    assert "--parents must be a rule such as 'before #', or a file" in capsys.readouterr().err

@@ -60,7 +60,7 @@ def test_columns_are_those_of_csv(tmp_path, name):
         path.write_text(text)
     sheet = tmp_path / "qrels.csv"
     sheet.write_text("qid,d,label\n7,d1,1\n")
-    assert len(fn.evaluate(sheet, paths[1], "rr", columns={"document": "d"})) == 1
+    assert len(fn.evaluate(fn.Qrels(sheet, columns={"document": "d"}), paths[1], "rr")) == 1
     for read, path in zip((fn.Qrels, fn.Run), paths, strict=True):
         message = rf"^`columns` can only be used for CSV.* in JSON, but {re.escape(str(path))} is read as \w+\."
         with pytest.raises(fn.InvalidInputError, match=message):
@@ -93,10 +93,10 @@ def test_names_and_ids_of_csv(tmp_path):
         ("", "PATH must hold rows of query, doc, score, but has a header only"),
         ("q,a,1\nq,a,2\n",
             "PATH: a document must stand once in a query, but document a of query q is in lines 2 and 3. Keep one "
-            "of them, or evaluate with duplicates='first'"),
+            "of them, or take fn.Run(…, duplicates='first')"),
         ("\nq,a,1\nq,a,2\n",
             "PATH: a document must stand once in a query, but document a of query q is in line 3 and line 4. Keep "
-            "one of them, or evaluate with duplicates='first'"),
+            "one of them, or take fn.Run(…, duplicates='first')"),
     ],
 )  # fmt: skip
 def test_wrong_values_in_csv(rows, message, tmp_path):

@@ -85,7 +85,7 @@ def test_frames_without_documents_and_with_other_names():
     np.testing.assert_allclose(reference.values, result.values, rtol=1e-15)
     renamed = pd.DataFrame(COLUMNS).set_axis(["A", "B", "C", "D"], axis=1)
     columns = {"query": "A", "document": "B", "label": "C", "score": "D"}
-    assert fn.evaluate(renamed, metrics=METRICS, columns=columns).to_dict() == EXPECTED["default"]
+    assert fn.evaluate(fn.Rows(renamed, columns=columns), metrics=METRICS).to_dict() == EXPECTED["default"]
     del columns["score"]
     qrels = fn.Qrels(renamed, columns=columns)
     run = fn.Run(renamed, columns={"query": "A", "document": "B", "score": "D"})
@@ -184,7 +184,7 @@ BAD_FRAMES = {
     "twice": ({"q": ["a", "b", "a"], "doc": ["x", "x", "x"], "label": [1, 1, 0], "score": [1, 2, 3]},
         "`truth`: a document must stand once in a query, but document x of query a is in rows 0 and 2. "
         "Keep one of them, name a column that tells them apart: columns={'document': NAME}, or take "
-        "duplicates='first'"),
+        "fn.Rows(…, duplicates='first')"),
     "lists of other lengths": ({"labels": [[1], [1, 0]], "scores": [[0.5], [0.5]]},
         "`truth` must have the same number of labels as scores in each row, but row 1 has 2 and 1. "
         "Give each score its label"),
@@ -220,12 +220,12 @@ def test_bad_categories_and_runs():
         (["label"], f"`columns` must map {ROLES} to names of columns, not ['label']"),
         ({"label": 3}, f"`columns` must map {ROLES} to names of columns, not {{'label': 3}}"),
         ({"label": "x"}, "`truth` must have one column 'x', but has 0: its columns are 'q', 'label', 'score'. Give "
-            "columns={'truth': {'label': NAME}}"),
+            "columns={'label': NAME}"),
     ],
 )  # fmt: skip
 def test_bad_names_of_columns(columns, message):
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
-        fn.evaluate(pl.DataFrame({"q": [1], "label": [1], "score": [1]}), metrics="rr", columns=columns)
+        fn.evaluate(fn.Rows(pl.DataFrame({"q": [1], "label": [1], "score": [1]}), columns=columns), metrics="rr")
 
 
 @pytest.mark.parametrize(
@@ -251,8 +251,6 @@ def test_inputs_that_do_not_go_together():
         ("`scores` must have the same number of lists as `labels`, 1, but has 3.", ([[1, 2]], ragged), {}),
         ("`offsets` cuts arrays into queries, but `truth` has its own. Leave it out", (ragged, ragged),
             {"offsets": [0]}),
-        ("`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out",
-            ([[1]], [[1]]), {"columns": {}}),
     ):  # fmt: skip
         with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
             fn.evaluate(*arguments, metrics="rr", **ways)
@@ -318,8 +316,8 @@ def test_pairs_beside_another_column(tmp_path):
     for truth, name in ((PAIRS, "`truth`"), (tmp_path / "pairs.parquet", ""), (tmp_path / "pairs.csv", "")):
         with pytest.raises(fn.InvalidInputError, match=f"{name}{re.escape(message)}$"):
             fn.evaluate(truth, RECOMMENDED, "rr")
-    with pytest.raises(fn.InvalidInputError, match="`truth` must have one column 'grade', but has 0"):
-        fn.evaluate(PAIRS[["user", "item"]], RECOMMENDED, "rr", columns={"label": "grade"})
+    with pytest.raises(fn.InvalidInputError, match="`qrels` must have one column 'grade', but has 0"):
+        fn.Qrels(PAIRS[["user", "item"]], columns={"label": "grade"})
     with pytest.raises(fn.InvalidInputError, match=r"none of its usual names: .* Give columns={'label': NAME}$"):
         fn.evaluate(PAIRS.assign(score=1), metrics="rr")
 
@@ -339,28 +337,38 @@ FORMS = {
 }
 
 
-def refused(message, *arguments, **ways):
-    for evaluate in (fn.evaluate, fn.reference.evaluate):
-        with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
-            evaluate(*arguments, metrics="rr", **ways)
+def refused(message, function, *arguments, **ways):
+    with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
+        function(*arguments, **ways)
 
 
 @pytest.mark.parametrize("role", ["query", "document", "label", "score", "subtopic"])
 @pytest.mark.parametrize("form", ["polars", "parquet"])
 def test_column_names_for_single_frame(tmp_path, form, role):
     given = FORMS[form](ROWS, tmp_path / "rows")
-    assert fn.evaluate(given, metrics="rr", columns=BOTH).to_dict() == {"a": {"RR": 1.0}, "b": {"RR": 1.0}}
-    refused("'qid', 'docno', 'grade', 'bm25'", given, columns=BOTH | {role: "nope"})
-    refused("'nope'", given, columns=BOTH | {role: "nope"})
+    assert fn.evaluate(fn.Rows(given, columns=BOTH), metrics="rr").to_dict() == {"a": {"RR": 1.0}, "b": {"RR": 1.0}}
+    wrong = fn.Rows(given, columns=BOTH | {role: "nope"})
+    for evaluate in (fn.evaluate, fn.reference.evaluate):
+        message = "must have one column 'nope', but has 0: its columns are 'qid', 'docno', 'grade', 'bm25'"
+        refused(message, evaluate, wrong, metrics="rr")
 
 
 @pytest.mark.parametrize("role", ["query", "document", "label", "score", "subtopic"])
 @pytest.mark.parametrize("forms", [("polars", "csv"), ("csv", "parquet"), ("parquet", "polars")])
 def test_judgments_and_run(tmp_path, forms, role):
-    given = [FORMS[form](table, tmp_path / name) for form, table, name in zip(forms, (GRADES, BM25), "qr", strict=True)]
-    assert fn.evaluate(*given, "rr", columns=BOTH).to_dict() == {"a": {"RR": 0.5}, "b": {"RR": 1.0}}
-    refused("'nope'", *given, columns=BOTH | {role: "nope"})
-    refused("'qid', 'docno', ", *given, columns=BOTH | {role: "nope"})
+    """One dict serves both. Names of roles of the other side do not count."""
+    truth, run = (
+        FORMS[form](table, tmp_path / name) for form, table, name in zip(forms, (GRADES, BM25), "qr", strict=True)
+    )
+    result = fn.evaluate(fn.Qrels(truth, columns=BOTH), fn.Run(run, columns=BOTH), "rr")
+    assert result.to_dict() == {"a": {"RR": 0.5}, "b": {"RR": 1.0}}
+    wrong = BOTH | {role: "nope"}
+    for kind, table, side in ((fn.Qrels, truth, "truth"), (fn.Run, run, "predictions")):
+        if names_of_columns.HOLDERS.get(role, side) == side:
+            message = "must have one column 'nope', but has 0: its columns are 'qid', 'docno', "
+            refused(message, kind, table, columns=wrong)
+        else:
+            assert len(kind(table, columns=wrong)) == 3
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -369,32 +377,27 @@ def test_column_names_for_frame_next_to_other_input(tmp_path, form):
     truth, run, items = (
         FORMS[form](one, tmp_path / name) for name, one in zip("tri", (GRADES, BM25, ids), strict=True)
     )
-    refused("`truth` has 'qid', 'docno', 'grade'", truth, DICT, columns=BOTH | {"label": "nope"})
-    refused("'qid', 'docno', 'grade'", truth, columns=BOTH)
-    assert len(fn.evaluate(truth, DICT, "rr", columns=BOTH)) == 2
-    assert len(fn.evaluate(DICT, run, "rr", columns=BOTH)) == 2
+    refused("'qid', 'docno', 'grade'", fn.evaluate, fn.Rows(truth, columns=BOTH), metrics="rr")
+    assert len(fn.evaluate(fn.Qrels(truth, columns=BOTH), DICT, "rr")) == 2
+    assert len(fn.evaluate(DICT, fn.Run(run, columns=BOTH), "rr")) == 2
     if form != "csv":  # ids in CSV are texts
-        assert len(fn.evaluate(items, np.array([[3], [4]]), "rr", columns=BOTH)) == 2
+        assert len(fn.evaluate(fn.Qrels(items, columns=BOTH), np.array([[3], [4]]), "rr")) == 2
 
 
-def test_column_names_without_frame_raise():
-    message = "but none is 'qid', named for query: `truth` has none, `predictions` has none. Correct the name, or leave"
-    refused(message, DICT, DICT, columns={"query": "qid"})
-    assert len(fn.evaluate(DICT, DICT, "rr", columns={})) == 2
+@pytest.mark.parametrize("kind", [fn.Qrels, fn.Run])
+def test_column_names_without_frame_raise(kind):
+    message = f"`columns` can only be used for frames, records and files with columns, but `{kind.__name__.lower()}` is"
+    refused(message, kind, DICT, columns={"query": "qid"})
+    assert len(kind(DICT, columns={})) == 3
 
 
 def test_evaluators_and_agreement():
-    evaluator = fn.Evaluator(pl.DataFrame(GRADES), "rr", columns=BOTH)
-    assert len(evaluator.evaluate(pl.DataFrame(BM25))) == 2
-    assert len(evaluator.evaluate(DICT)) == len(evaluator.evaluate(fn.Run(DICT))) == 2
-    with pytest.raises(fn.InvalidInputError, match=r"none is 'bm25', named for score: .*`predictions` has 'qid', "):
-        evaluator.evaluate(pl.DataFrame(BM25).rename({"bm25": "score"}))
-    assert fn.Evaluator(pl.DataFrame(ROWS), "rr", columns=BOTH).evaluate().means() == [1.0]
-    runs = pl.DataFrame(BM25), {"a": {"x": 1.0, "y": 2.0}}
-    assert len(fn.agreement(*runs, "tau_b", columns={"score": "bm25"})) == 1
+    evaluator = fn.Evaluator(fn.Qrels(pl.DataFrame(GRADES), columns=BOTH), "rr")
+    run = fn.Run(pl.DataFrame(BM25), columns=BOTH)
+    assert len(evaluator.evaluate(run)) == len(evaluator.evaluate(DICT)) == len(evaluator.evaluate(fn.Run(DICT))) == 2
+    assert fn.Evaluator(fn.Rows(pl.DataFrame(ROWS), columns=BOTH), "rr").evaluate().means() == [1.0]
     for agreement in (fn.agreement, fn.reference.agreement):
-        with pytest.raises(fn.InvalidInputError, match=r"but none is 'grade', named for label: `first` has 'qid', .*,"):
-            agreement(*runs, "tau_b", columns=BOTH)
+        assert len(agreement(run, {"a": {"x": 1.0, "y": 2.0}}, "tau_b")) == 1
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -405,8 +408,8 @@ def test_column_names_for_subtopics(tmp_path, form):
     run = {"a": {"x": 0.5, "y": 0.25}, "b": {"x": 1.0}}
     expected = fn.evaluate(labels, run, "alpha_ndcg,s_recall@1").to_dict()
     assert expected["a"]["S_recall@1"] == 0.5
-    named = fn.evaluate(truth, run, "alpha_ndcg,s_recall@1", columns={"label": "grade", "subtopic": "intent"})
-    assert named.to_dict() == expected
+    named = fn.Qrels(truth, columns={"label": "grade", "subtopic": "intent"})
+    assert fn.evaluate(named, run, "alpha_ndcg,s_recall@1").to_dict() == expected
     assert fn.evaluate(usual, run, "alpha_ndcg,s_recall@1").to_dict() == expected
 
 
@@ -420,7 +423,8 @@ def test_subtopics_out_of_place(tmp_path):
     rule = "must have no scores if it has subtopics, but column 'intent' has the usual name of one: give the run apart"
     with pytest.raises(fn.InvalidInputError, match=rule):
         fn.evaluate(
-            FORMS["parquet"](TOPICS | BM25, tmp_path / "rows"), metrics="rr", columns=BOTH | {"subtopic": "intent"}
+            fn.Rows(FORMS["parquet"](TOPICS | BM25, tmp_path / "rows"), columns=BOTH | {"subtopic": "intent"}),
+            metrics="rr",
         )
 
 
@@ -428,7 +432,7 @@ def test_subtopics_out_of_place(tmp_path):
 def test_column_with_misleading_name(tmp_path, form):
     truth = FORMS[form]({"qid": ["a", "a"], "docno": ["x", "y"], "subtopic": [1, 2]}, tmp_path / "rows")
     run = {"a": {"x": 1.0, "y": 2.0}}
-    assert fn.evaluate(truth, run, "dcg@1", columns={"label": "subtopic"}).mean() == {"DCG@1": 2.0}
+    assert fn.evaluate(fn.Qrels(truth, columns={"label": "subtopic"}), run, "dcg@1").mean() == {"DCG@1": 2.0}
     other = FORMS[form]({**GRADES, "aspect": ["s", None, "t"]}, tmp_path / "other")
     assert fn.evaluate(other, DICT, "rr").mean() == {"RR": 1.0}
 
@@ -451,7 +455,8 @@ def test_truth_without_columns(tmp_path):
     rankings = fn.Rankings([1, 0], [0.5, 0.25], [0, 2])
     for truth, predictions in ((path, [0.5, 0.25]), (rankings, None)):
         assert len(fn.evaluate(truth, predictions, metrics="rr")) == 1
-        refused("`columns` can only be used when `truth` is a data frame", truth, predictions, columns={"query": "q"})
+        refused("`data` of Rows must ", fn.evaluate, fn.Rows(truth, columns={"query": "q"}), metrics="rr")
+    refused("`columns` can only be used for CSV, Parquet", fn.Qrels, path, columns={"query": "q"})
 
 
 def test_guide_lists_all_usual_names():
@@ -485,9 +490,8 @@ BY_RANK = fn.evaluate(LIKED.rename(columns={"weight": "label"}), SCORED, DEEP).t
 def test_ranks_and_weights_of_rectools(tmp_path):
     assert fn.evaluate(LIKED, RECO, DEEP).to_dict() == BY_RANK
     assert fn.evaluate(LIKED.to_dict("records"), RECO.to_dict("records"), DEEP).to_dict() == BY_RANK
-    assert fn.evaluate(LIKED, RECO.rename(columns={"rank": "place"}), DEEP, columns={"rank": "place"}).to_dict() == (
-        BY_RANK
-    )
+    placed = fn.Run(RECO.rename(columns={"rank": "place"}), columns={"rank": "place"})
+    assert fn.evaluate(LIKED, placed, DEEP).to_dict() == BY_RANK
     RECO.to_parquet(tmp_path / "reco.parquet")
     assert fn.evaluate(LIKED, tmp_path / "reco.parquet", DEEP).to_dict() == BY_RANK
     texts = {"user_id": str, "item_id": str}
@@ -502,14 +506,14 @@ def test_ranks_and_weights_count_where_there_is_nothing_else():
     both = RECO.assign(score=[9.0, 1.0, 3.0, 8.0, 2.0])
     expected = fn.evaluate(LIKED, both.drop(columns="rank"), DEEP).to_dict()
     assert fn.evaluate(LIKED, both, DEEP).to_dict() == expected != BY_RANK
-    assert fn.evaluate(LIKED, both, DEEP, columns={"rank": "rank"}).to_dict() == BY_RANK
-    assert fn.evaluate(LIKED, both, DEEP, columns={"rank": "rank", "score": "score"}).to_dict() == expected
+    assert fn.evaluate(LIKED, fn.Run(both, columns={"rank": "rank"}), DEEP).to_dict() == BY_RANK
+    run = fn.Run(both, columns={"rank": "rank", "score": "score"})
+    assert fn.evaluate(LIKED, run, DEEP).to_dict() == expected
     both = LIKED.assign(rating=[1, 0, 1])
     expected = fn.evaluate(LIKED.drop(columns="weight").assign(rating=[1, 0, 1]), RECO, DEEP).to_dict()
     assert fn.evaluate(both, RECO, DEEP).to_dict() == expected
-    assert fn.evaluate(both, RECO, DEEP, columns={"label": "weight"}).to_dict() == BY_RANK
-    with pytest.raises(fn.InvalidInputError, match="none is 'place', named for rank"):
-        fn.evaluate(LIKED, SCORED, "rr", columns={"rank": "place"})
+    assert fn.evaluate(fn.Qrels(both, columns={"label": "weight"}), RECO, DEEP).to_dict() == BY_RANK
+    refused("`run` must have one column 'place', but has 0", fn.Run, SCORED, columns={"rank": "place"})
 
 
 @pytest.mark.parametrize(

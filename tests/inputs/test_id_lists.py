@@ -242,14 +242,15 @@ def test_named_fields(tmp_path):
     run = [{"topic": "q1", "key": "d1", "bm25": 1.5}]
     names = {"document": "key", "score": "bm25", "label": "grade"}
     truth = [{"query": "q1", "key": "d1", "grade": 1}]
-    assert fn.evaluate(truth, run, "rr", columns=names).to_dict() == {"q1": {"RR": 1.0}}
+    judged = fn.Qrels(truth, columns=names)
+    assert fn.evaluate(judged, fn.Run(run, columns=names), "rr").to_dict() == {"q1": {"RR": 1.0}}
     with pytest.raises(fn.InvalidInputError, match=r"must have one column 'bm26', but has 0: its columns are 'topic'"):
-        fn.evaluate(truth, run, "rr", columns=names | {"score": "bm26"})
+        fn.Run(run, columns=names | {"score": "bm26"})
     path = tmp_path / "run.jsonl"
     path.write_text('{"a": "q", "b": "d", "c": 0.5}\n')
     names = {"query": "a", "document": "b", "score": "c"}
     assert len(fn.Run(path, columns=names)) == 1
-    assert fn.evaluate({"q": {"d": 1}}, path, "rr", columns=names).to_dict() == {"q": {"RR": 1.0}}
+    assert fn.evaluate({"q": {"d": 1}}, fn.Run(path, columns=names), "rr").to_dict() == {"q": {"RR": 1.0}}
 
 
 BAD_RECORDS = {

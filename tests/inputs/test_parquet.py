@@ -81,7 +81,7 @@ def test_order_that_breaks_late(tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(QUERIES[rows], rows), path, row_group_size=50)
     expected = fn.evaluate(LABELS[rows], SCORES[rows], METRICS, query_ids=QUERIES[rows])
-    assert_equal(fn.evaluate(path, metrics=METRICS, memory="64kB"), expected, firsts(QUERIES[rows]))
+    assert_equal(fn.evaluate(fn.Rows(path, memory="64kB"), metrics=METRICS), expected, firsts(QUERIES[rows]))
 
 
 def test_folders_patterns_and_partitions(tmp_path):
@@ -129,7 +129,7 @@ def test_progress_counts_rows(tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(QUERIES), path, row_group_size=100)
     calls = []
-    fn.evaluate(path, metrics="rr", memory="64kB", progress=lambda *rows: calls.append(rows))
+    fn.evaluate(fn.Rows(path, memory="64kB"), metrics="rr", progress=lambda *rows: calls.append(rows))
     assert calls == sorted(calls)
     assert len(calls) > 10
     assert calls[-1] == (N, N)
@@ -144,7 +144,7 @@ def test_rows_that_do_not_fit_need_duckdb(tmp_path, monkeypatch):
         r"sorting rows that do not fit into `memory` needs duckdb\. .*Or sort the rows by query, or give more `memory`"
     )
     with pytest.raises(fn.MissingPackageError, match=message):
-        fn.evaluate(path, metrics="rr", memory="9kB")
+        fn.evaluate(fn.Rows(path, memory="9kB"), metrics="rr")
 
 
 def test_half_floats_and_large_queries_on_disk(tmp_path):
@@ -153,7 +153,7 @@ def test_half_floats_and_large_queries_on_disk(tmp_path):
     table = table_of(ids).set_column(1, "score", pa.array(SCORES.astype("f2")))
     pq.write_table(table, path, row_group_size=100)
     expected = fn.evaluate(LABELS, SCORES.astype("f2"), METRICS, query_ids=ids)
-    assert_equal(fn.evaluate(path, metrics=METRICS, memory="20kB"), expected, np.arange(3))
+    assert_equal(fn.evaluate(fn.Rows(path, memory="20kB"), metrics=METRICS), expected, np.arange(3))
 
 
 TEXTS = np.char.add("u", QUERIES[SHUFFLED].astype("U"))
@@ -176,7 +176,7 @@ def test_ids_of_every_type_in_any_order(tmp_path, kind, memory, role):
         else:
             table = table.append_column("doc", IDS[kind]([f"d{row % 7}é{row}" for row in rows]))
         pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=333)
-    assert_equal(fn.evaluate(tmp_path, metrics=METRICS, memory=memory), UNSORTED, firsts(TEXTS))
+    assert_equal(fn.evaluate(fn.Rows(tmp_path, memory=memory), metrics=METRICS), UNSORTED, firsts(TEXTS))
 
 
 @pytest.mark.parametrize("order", ["sorted", "mixed", "broken at the end"])

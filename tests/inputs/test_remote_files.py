@@ -80,7 +80,7 @@ def test_rows_with_scores(store, capsys, memory):
         store(f"parts/{place}.parquet", pack_table(pq.write_table, half))
     addresses = [store("rows.feather", pack_table(feather.write_feather, SCORED)), f"{ROOT}/parts/*.parquet"]
     for address in (*addresses, f"{ROOT}/parts", pathlib.PurePosixPath(f"{ROOT}/parts")):
-        assert fn.evaluate(address, metrics="ndcg,rr", memory=memory).to_dict() == EXPECTED
+        assert fn.evaluate(fn.Rows(address, memory=memory), metrics="ndcg,rr").to_dict() == EXPECTED
     for address in addresses:
         assert main(["evaluate", address, "-m", "rr", "--format", "csv"]) == 0
         assert ",0.75," in capsys.readouterr().out

@@ -72,10 +72,10 @@ def test_columns_of_lists(tmp_path, name):
 
 def test_lists_beyond_memory():
     expected = fn.evaluate(LISTS, metrics=METRICS).values.tobytes()
-    assert fn.evaluate(LISTS.to_reader(2), metrics=METRICS, memory="9kB").values.tobytes() == expected
+    assert fn.evaluate(fn.Rows(LISTS.to_reader(2), memory="9kB"), metrics=METRICS).values.tobytes() == expected
     repeated = pa.concat_tables([LISTS, LISTS])
     with pytest.raises(fn.InvalidInputError, match="query q0 has rows 0 and 10"):
-        fn.evaluate(repeated.to_reader(2), metrics=METRICS, memory="9kB")
+        fn.evaluate(fn.Rows(repeated.to_reader(2), memory="9kB"), metrics=METRICS)
 
 
 BAD = {
@@ -110,10 +110,10 @@ def test_tables_without_rows(tmp_path, name):
 def test_named_columns(tmp_path, name):
     table = GOOD.rename_columns(["a", "b", "c", "d"])
     columns = {"query": "a", "document": "b", "label": "c", "score": "d"}
-    result = fn.evaluate(TABLE_FORMS[name](table, tmp_path), metrics=METRICS, columns=columns)
+    result = fn.evaluate(fn.Rows(TABLE_FORMS[name](table, tmp_path), columns=columns), metrics=METRICS)
     assert result.values.tobytes() == fn.evaluate(GOOD, metrics=METRICS).values.tobytes()
     with pytest.raises(fn.InvalidInputError, match="must have one column 'zz', but has 0"):
-        fn.evaluate(TABLE_FORMS[name](table, tmp_path), metrics=METRICS, columns=columns | {"label": "zz"})
+        fn.evaluate(fn.Rows(TABLE_FORMS[name](table, tmp_path), columns=columns | {"label": "zz"}), metrics=METRICS)
 
 
 @pytest.mark.parametrize("memory", [None, "8kB"])
@@ -138,7 +138,9 @@ def test_filters_and_progress_of_datasets():
     calls = []
     fn.evaluate(dataset.dataset(GOOD), metrics="rr", progress=lambda *counts: calls.append(counts))
     assert calls[-1] == (N, N)
-    fn.evaluate(GOOD.to_reader(BATCH), metrics="rr", memory="8kB", progress=lambda *counts: calls.append(counts))
+    fn.evaluate(
+        fn.Rows(GOOD.to_reader(BATCH), memory="8kB"), metrics="rr", progress=lambda *counts: calls.append(counts)
+    )
     assert calls[-1] == (N, 0)
 
 
@@ -235,7 +237,7 @@ def test_columns_that_change_their_type(memory):
     Scanner.__module__ = "pyarrow._dataset"
     message = "column 'label' is int64 in the first rows and double from row 60 on. Cast it to one type"
     with pytest.raises(fn.InvalidInputError, match=message):
-        fn.evaluate(Scanner(), metrics="rr", memory=memory)
+        fn.evaluate(fn.Rows(Scanner(), memory=memory), metrics="rr")
 
 
 FRAME = pd.DataFrame({
@@ -264,7 +266,7 @@ class TestHuggingFace:
         shuffled = rows.shuffle(seed=3)
         frame = shuffled.to_pandas()
         for memory in (None, "4kB"):
-            result = fn.evaluate(shuffled, metrics="ndcg,rr", memory=memory)
+            result = fn.evaluate(fn.Rows(shuffled, memory=memory), metrics="ndcg,rr")
             expected = fn.evaluate(frame, metrics="ndcg,rr")
             assert result.values.tobytes() == expected.values.tobytes()
             assert result.query_ids.tolist() == expected.query_ids.tolist()
@@ -305,7 +307,7 @@ class TestDask:
             for memory in (None, "1kB"):
                 frame = self.make(rows).map_partitions(record, meta=FRAME.iloc[:0])
                 reads.clear()
-                assert fn.evaluate(frame, metrics="rr,ndcg", memory=memory).to_dict() == expected
+                assert fn.evaluate(fn.Rows(frame, memory=memory), metrics="rr,ndcg").to_dict() == expected
                 assert len(reads) == 3
 
     def test_an_index_of_queries_and_missing_scores(self):

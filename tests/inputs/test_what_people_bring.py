@@ -80,12 +80,13 @@ def test_scores_of_the_truth_are_its_labels():
     qrels = pd.DataFrame({"query-id": ["1", "2"], "corpus-id": ["a", "c"], "score": [1, 2]})
     run = pd.DataFrame({"query-id": ["1", "1", "2"], "corpus-id": ["b", "a", "c"], "score": [2.0, 1.0, 3.0]})
     for columns in (None, {"label": "score"}, {"label": "score", "score": "score"}):
-        assert values(qrels, run, columns=columns) == [1 / 2, 1]
+        assert values(fn.Qrels(qrels, columns=columns), fn.Run(run, columns=columns)) == [1 / 2, 1]
+    assert values(qrels, run) == [1 / 2, 1]
     assert fn.Evaluator(qrels, "rr").evaluate(run).mean() == {"RR": 3 / 4}
     with_old_scores = qrels.rename(columns={"score": "label"}).assign(score=9.0)
     assert values(with_old_scores, run) == [1 / 2, 1]
     systems = {"one": run, "two": run.assign(score=-run["score"])}
-    both = fn.compare(with_old_scores, systems, "rr", columns={"query": "query-id"})
+    both = fn.compare(fn.Qrels(with_old_scores, columns={"query": "query-id"}), systems, "rr")
     assert [row.mean for row in both.rows] == [3 / 4, 1]
     refused("must have one column of label ids", qrels, None)
 
@@ -93,18 +94,17 @@ def test_scores_of_the_truth_are_its_labels():
 def test_names_for_each_side():
     truth = pd.DataFrame({"customer": ["q"], "article": ["x"]})
     run = pd.DataFrame({"member": ["q", "q"], "prediction": ["y", "x"], "rank": [1, 2]})
-    sides = {"truth": {"document": "article"}, "predictions": {"query": "member", "document": "prediction"}}
-    assert values(truth, run, columns=sides) == values(truth, run, columns=sides | {"truth": {}}) == [1 / 2]
-    assert values(truth, run, columns={"query": "member", "document": "prediction"}) == [1 / 2]
-    refused(r"Give columns={'predictions': {'document': NAME}}", truth, run, columns={"document": "article"})
-    refused("'nope', but has 0", truth, run, columns={"truth": {"document": "nope"}})
-    refused("keys 'truth' and 'predictions'", truth, run, columns={"truth": {}, "run": {"document": "x"}})
-    refused("`truth` has none", {"q": {"x": 1}}, run, columns=sides | {"truth": {"document": "x"}})
-    fused = fn.fuse({"a": run, "b": run}, "rrf", columns=sides["predictions"])
+    columns = {"query": "member", "document": "prediction"}
+    judged = fn.Qrels(truth, columns={"document": "article"})
+    assert values(judged, fn.Run(run, columns=columns)) == values(truth, fn.Run(run, columns=columns)) == [1 / 2]
+    with pytest.raises(fn.InvalidInputError, match=r"`run` .*'article', but has 0: .*Give columns={'document': NAME}"):
+        fn.Run(run, columns={"document": "article"})
+    with pytest.raises(fn.InvalidInputError, match="`qrels` must have one column 'nope', but has 0"):
+        fn.Qrels(truth, columns={"document": "nope"})
+    fused = fn.fuse({"a": fn.Run(run, columns=columns), "b": fn.Run(run, columns=columns)}, "rrf")
     assert list(fused.to_dict()["q"]) == ["y", "x"]
-    shown = fn.explain(truth, run, "rr", columns=sides)
-    assert shown.value == 1 / 2
-    same = fn.agreement(run.assign(rank=[1, 2]), run, "tau_b", columns={"predictions": sides["predictions"]})
+    assert fn.explain(truth, fn.Run(run, columns=columns), "rr").value == 1 / 2
+    same = fn.agreement(fn.Run(run.assign(rank=[1, 2]), columns=columns), fn.Run(run, columns=columns), "tau_b")
     assert same.mean() == {"tau_b": 1.0}
 
 
@@ -127,19 +127,25 @@ def test_row_for_each_query_with_lists_of_ids(form):
     truth, run = ({"query": rows["query"], "doc_ids": rows[name]} for name in ("expected_ids", "retrieved_ids"))
     assert fn.evaluate(make(truth), make(run), "rr,recall").to_dict() == expected.to_dict()
     assert fn.evaluate(make(truth), {"what": {"n1": 2.0, "n3": 1.0}, "who": {"n2": 1.0}}, "rr").mean() == {"RR": 1.0}
-    sides = {"truth": {"document": "gold things"}, "predictions": {"document": "got"}}
     named = {"question_id": rows["query"], "gold things": rows["expected_ids"], "got": rows["retrieved_ids"]}
     if form != "columns":  # a dict shows by usual names that it has columns
-        assert fn.evaluate(make(named), metrics="rr,recall", columns=sides).to_dict() == expected.to_dict()
+        relevant, retrieved = {"document": "gold things"}, {"document": "got"}
+        found = fn.evaluate(
+            fn.Qrels(make(named), columns=relevant), fn.Run(make(named), columns=retrieved), "rr,recall"
+        )
+        assert found.to_dict() == expected.to_dict()
     graded = truth | {"label": [[0, 3], [1]]}
     scored = run | {"score": [[0.1, 0.9], [1.0]]}
     assert fn.evaluate(make(graded), make(scored), "ndcg").to_dict() == {"what": {"nDCG": 0.0}, "who": {"nDCG": 1.0}}
     spark = {"prediction": [[1.0, 6.0, 2.0], [4.0]], "label": [[2.0, 1.0], [4.0, 5.0]]}  # RankingEvaluator's columns
-    refused("same number of labels as scores .* for lists of ids columns={'truth'", make(spark), None)
-    sides = {"truth": {"document": "label"}, "predictions": {"document": "prediction"}}
-    if form != "columns":
-        found = fn.evaluate(make(spark), metrics="p@1", columns=sides)
-        assert found.to_dict() == {0: {"P@1": 1.0}, 1: {"P@1": 1.0}}
+    message = (
+        r"same number of labels as scores .* for lists of ids fn.Qrels\(table, columns={'document': NAME}\) and "
+        r"fn.Run\(table, columns={'document': NAME}\)$"
+    )
+    refused(message, make(spark), None)
+    relevant, retrieved = {"document": "label"}, {"document": "prediction"}
+    found = fn.evaluate(fn.Qrels(make(spark), columns=relevant), fn.Run(make(spark), columns=retrieved), "p@1")
+    assert found.to_dict() == {0: {"P@1": 1.0}, 1: {"P@1": 1.0}}
 
 
 def test_lists_of_ids_and_ranks_in_files(tmp_path):

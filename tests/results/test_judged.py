@@ -95,9 +95,9 @@ def test_labels_may_mark_unjudged_documents():
 def test_places_of_dropped_duplicates_are_no_unjudged_documents():
     run = {"q": ["a", "a", "b"]}
 
-    assert fn.evaluate({"q": {"a": 1, "b": 0}}, run, "p@3", duplicates="first").judged == {}
-    counts = fn.evaluate({"q": {"a": 1}}, run, "p@3", duplicates="first")
-    assert counts.judged == fn.evaluate({"q": {"a": 1}}, run, "Judged@3", duplicates="first").mean()
+    assert fn.evaluate({"q": {"a": 1, "b": 0}}, fn.Run(run, duplicates="first"), "p@3").judged == {}
+    counts = fn.evaluate({"q": {"a": 1}}, fn.Run(run, duplicates="first"), "p@3")
+    assert counts.judged == fn.evaluate({"q": {"a": 1}}, fn.Run(run, duplicates="first"), "Judged@3").mean()
 
 
 def test_line_of_many_cutoffs_names_the_lowest_and_the_highest():

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.choices import FusedDuplicateChoice
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
 from fastndcg.evaluation import Request
 from fastndcg.exports import Printable, PrintedTable, write_whole
@@ -231,7 +230,6 @@ class TuningOptions(NamedTuple):
     fusion_convention: FusionConvention
     absent: str | None
     depth: int | None
-    duplicates: FusedDuplicateChoice | None
     threads: int | None
     seed: int
 
@@ -487,7 +485,6 @@ class TunedFusion(Printable):
             depth=options.depth,
             absent=options.absent,
             fusion_convention=options.fusion_convention,
-            duplicates=options.duplicates,
             threads=options.threads,
         )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.choices import ConventionName, FusedDuplicateChoice
+from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.evaluation import Request, evaluate_prepared, parse_request
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
@@ -42,7 +42,6 @@ from fastndcg.fusion.tuning.search import (
     read_methods,
 )
 from fastndcg.fusion.tuning.validate import FoldPlan, Validation, cross_validate, plan_folds
-from fastndcg.inputs.duplicates import make_closed_duplicates
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.metric import Metric, check_direction
@@ -72,9 +71,7 @@ def tune_fusion(
     depth: int | None = None,
     absent: str | None = None,
     fusion_convention: str | FusionConvention = "default",
-    duplicates: FusedDuplicateChoice | None = None,
     convention: ConventionName | str | Convention = "default",
-    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
     progress: bool = True,
 ) -> TunedFusion:
@@ -112,11 +109,9 @@ def tune_fusion(
         See `fuse`. Single runs are compared with all their documents, as they would be used alone: `depth` cuts only
         what is fused. Queries that the fusion convention leaves out, since some run lacks them (queries=common), count
         in no row.
-    duplicates : {'raise', 'first', 'best', 'sum'}, optional
-        See `fuse`. It holds for the single runs, too, and for `TunedFusion.apply`.
     convention : str or Convention
         The meaning of the metric: see `evaluate`. One that rounds scores to float32 is refused.
-    columns, threads, progress
+    threads, progress
         See `evaluate`.
 
     Returns
@@ -147,12 +142,11 @@ def tune_fusion(
     """
     options = TuningOptions(
         _make_request(metric, convention), parse_fusion_convention(fusion_convention), check_absent(absent),
-        None if depth is None else check_whole_number(depth, "depth", 1), duplicates, threads,
+        None if depth is None else check_whole_number(depth, "depth", 1), threads,
         check_whole_number(seed, "seed", 0, MAX_SEED),
     )  # fmt: skip
-    settled = make_closed_duplicates(duplicates)
     with use_progress(progress):
-        reading = Options(columns=columns, threads=threads, duplicates=settled)
+        reading = Options(threads=threads)
         truth = read_judgments(qrels, reading, "qrels")
         named_runs = read_runs(runs, reading)
         texts = read_methods(methods, named_runs.names, options.fusion_convention, options.absent)

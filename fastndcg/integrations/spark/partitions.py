@@ -20,6 +20,7 @@ from fastndcg.errors import FastndcgError, InvalidInputError, reworded, shorten
 from fastndcg.evaluation import Evaluator, evaluate_prepared, parse_request
 from fastndcg.inputs.frames import note_distances
 from fastndcg.inputs.messages import Options
+from fastndcg.inputs.streams import Rows
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.integrations.spark.columns import SIDE, Scored, compute, pyarrow, say
 from fastndcg.metrics.metric import Metric
@@ -174,8 +175,8 @@ class ScoredTask:
         queries = table.column(query) if self.columns.has_lists and query is not None else None
         with reworded(partial(say, queries=queries)):
             evaluator = Evaluator(
-                table, self.request.metrics, columns=self.columns.names, convention=self.request.convention,
-                memory=memory, threads=count_cpus(), progress=False,
+                Rows(table, columns=self.columns.names, memory=memory), self.request.metrics,
+                convention=self.request.convention, threads=count_cpus(), progress=False,
             )  # fmt: skip
             return evaluator.evaluate()
 

@@ -58,7 +58,7 @@ def check_same(result, expected):
 @pytest.mark.parametrize("partitions", PARTITIONS)
 def test_rows_equal_one_machine(session, spark, partitions):
     rows = draw_rows()
-    expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
+    expected = fn.evaluate(fn.Rows(rows, columns=NAMES), metrics=METRICS)
     frame = session.createDataFrame(rows.sample(frac=1, random_state=partitions)).repartition(5)
     result = spark.evaluate(frame, METRICS, **NAMES, partitions=partitions)
     check_same(result, expected)
@@ -67,7 +67,9 @@ def test_rows_equal_one_machine(session, spark, partitions):
 @pytest.mark.parametrize("convention", ["trec_eval", "lightgbm", "default(ties=id_ascending)", "default(undefined=0)"])
 def test_conventions_are_those_of_one_machine(session, spark, convention):
     rows = draw_rows()
-    expected = fn.evaluate(rows.sort_values("place"), metrics="ndcg@10, ap", columns=NAMES, convention=convention)
+    expected = fn.evaluate(
+        fn.Rows(rows.sort_values("place"), columns=NAMES), metrics="ndcg@10, ap", convention=convention
+    )
     frame = session.createDataFrame(rows)
     result = spark.evaluate(frame, "ndcg@10, ap", **NAMES, convention=convention, order="place")
     check_same(result, expected)
@@ -75,7 +77,7 @@ def test_conventions_are_those_of_one_machine(session, spark, convention):
 
 def test_rows_beyond_the_memory_go_to_a_file(session, spark):
     rows = draw_rows(60_000)
-    expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
+    expected = fn.evaluate(fn.Rows(rows, columns=NAMES), metrics=METRICS)
     result = spark.evaluate(session.createDataFrame(rows), METRICS, **NAMES, partitions=1, memory="1MB")
     check_same(result, expected)
 
@@ -83,7 +85,7 @@ def test_rows_beyond_the_memory_go_to_a_file(session, spark):
 def test_rows_in_whole_queries_are_not_shuffled(session, spark):
     rows = draw_rows()
     frame = session.createDataFrame(rows).repartition(3, "user")
-    expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
+    expected = fn.evaluate(fn.Rows(rows, columns=NAMES), metrics=METRICS)
     check_same(spark.evaluate(frame, METRICS, **NAMES, has_whole_queries=True), expected)
     with pytest.raises(fn.InvalidInputError, match="`has_whole_queries` must be left out for judgments"):
         spark.evaluate(frame, frame, METRICS, query="user", document="item", label="clicked", score="prediction",
@@ -93,7 +95,7 @@ def test_rows_in_whole_queries_are_not_shuffled(session, spark):
 def test_lists_need_no_shuffle(session, spark):
     rows = draw_rows()
     lists = rows.groupby("user").agg({"clicked": list, "prediction": list, "item": list}).reset_index()
-    expected = fn.evaluate(lists, metrics=METRICS, columns=NAMES)
+    expected = fn.evaluate(fn.Rows(lists, columns=NAMES), metrics=METRICS)
     frame = session.createDataFrame(lists).repartition(6)
     check_same(spark.evaluate(frame, METRICS, **NAMES), expected)
     per_query = spark.evaluate(frame, METRICS, **NAMES, per_query=True)
@@ -103,7 +105,7 @@ def test_lists_need_no_shuffle(session, spark):
 
 def test_values_of_queries(session, spark):
     rows = draw_rows()
-    expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
+    expected = fn.evaluate(fn.Rows(rows, columns=NAMES), metrics=METRICS)
     frame = session.createDataFrame(rows).selectExpr("SMALLINT(user) AS user", "item", "clicked", "prediction")
     values = spark.evaluate(frame, METRICS, **NAMES, per_query=True)
     assert [(field.name, field.dataType.simpleString()) for field in values.schema] == [
@@ -119,7 +121,7 @@ def test_ties_by_order_need_a_column(session, spark):
     rows = draw_rows()
     frame = session.createDataFrame(rows)
     convention = "default(ties=input)"
-    expected = fn.evaluate(rows.sort_values("place"), metrics=METRICS, columns=NAMES, convention=convention)
+    expected = fn.evaluate(fn.Rows(rows.sort_values("place"), columns=NAMES), metrics=METRICS, convention=convention)
     result = spark.evaluate(frame, METRICS, **NAMES, convention=convention, order="place")
     check_same(result, expected)
     with pytest.raises(fn.InvalidInputError, match="`order` must name a column for ties='input'"):
@@ -524,7 +526,7 @@ def test_notes_are_those_of_one_machine(session, spark):
     run = pd.DataFrame({"query": [1, 1, 2, 4], "document": list("abba"), "_distance": [3, 1, 2, 2]})
     frames, columns = [session.createDataFrame(data) for data in (judged, run)], {"score": "_distance"}
     for partitions in (1, 5):
-        expected = fn.evaluate(judged, run, "rr, ndcg", columns=columns)
+        expected = fn.evaluate(fn.Qrels(judged, columns=columns), fn.Run(run, columns=columns), "rr, ndcg")
         result = spark.evaluate(*frames, "rr, ndcg", score="_distance", partitions=partitions)
         assert len(expected.notes) == 2
         check_same(result, expected)
@@ -533,6 +535,6 @@ def test_notes_are_those_of_one_machine(session, spark):
         assert {*expected.notes, "a: judged queries missing in the run: 1 (zero)",
                 "b: judged queries missing in the run: 2 (zero)"} < {*notes}  # fmt: skip
     rows = judged.assign(distance=[1, 2, 3, 4])
-    expected = fn.evaluate(rows, metrics="rr", columns={"score": "distance"})
+    expected = fn.evaluate(fn.Rows(rows, columns={"score": "distance"}), metrics="rr")
     for most in ({}, {"memory": "1KB"}):
         check_same(spark.evaluate(session.createDataFrame(rows), "rr", score="distance", **most), expected)
