@@ -111,14 +111,14 @@ class Argument(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The remedy of naming the column of a role, of one side alone if `side` is 'truth' or 'predictions'."""
+    """The remedy of naming the column of a role, where a table is read by `noun`, such as "fn.Qrels"."""
 
     role: str
-    side: str = ""
+    noun: str = ""
 
     def __str__(self) -> str:
-        names = f"{{{self.role!r}: NAME}}"
-        return f"columns={{{self.side!r}: {names}}}" if self.side else f"columns={names}"
+        names = f"columns={{{self.role!r}: NAME}}"
+        return f"{self.noun}(…, {names})" if self.noun else names
 
 
 class Choice(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
@@ -38,7 +39,7 @@ from fastndcg.inputs.models import (
 from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families import REGISTERED
-from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, is_metric, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators, list_shares, refuse_repeats
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.named_conventions.named_choices import TIES
@@ -153,7 +154,7 @@ def evaluate(
         - for relevant items: recommended items in rank order, one row a user, as whole numbers, or a score matrix, a
           (n_users, n_items) array of floats;
         - for relevant items, or judgments with the ids of the model: `Embeddings` or a `Scorer`, which rank all items.
-    metrics : str, Metric, or iterable of them
+    metrics : str, Metric, or iterable of them, default "ndcg@10,map,mrr,p@5,recall@10"
         Such as "ndcg@10,map" or ``[nDCG @ 10, "P(rel=2)@5"]``. ``fastndcg metrics`` lists all.
     offsets : (n_queries + 1,) int array, optional
         Query q owns documents ``offsets[q]`` up to ``offsets[q + 1]``.
@@ -213,17 +214,27 @@ def evaluate(
     >>> fn.evaluate({"q1": {"d1", "d2"}}, {"q1": ["d3", "d1"]}, "rr, recall@10").to_dict()
     {'q1': {'RR': 0.5, 'R@10': 0.5}}
     """
-    if metrics is None and predictions is not None and isinstance(truth, Rankings):
-        raise InvalidInputError(
-            "`predictions` must be left out where `truth` is Rankings. Pass metrics by name: metrics=."
-        )
+    if metrics is None and predictions is not None:
+        _refuse_metrics(truth, predictions)
     evaluator = object.__new__(Evaluator)
     options = make_options(
         offsets, groups, query_ids, exclude, candidates, missing_truth, memory, threads, progress, other=predictions,
         is_alone=predictions is None,
     )  # fmt: skip
-    evaluator._prepare(truth, parse_request(metrics, convention), options, progress is True)
+    request = parse_request(DEFAULT_METRICS if metrics is None else metrics, convention)
+    evaluator._prepare(truth, request, options, progress is True)
     return evaluator._evaluate(predictions)
+
+
+def _refuse_metrics(truth: Any, predictions: Any) -> None:
+    """Raise for metrics in the place of predictions."""
+    if isinstance(truth, Rankings):
+        rule = "must be left out where `truth` is Rankings"
+    elif isinstance(predictions, str) and not os.path.exists(predictions) and is_metric(predictions):
+        rule = f"must be a run, but {shorten(predictions)} is no file, and is a metric"
+    else:
+        return
+    raise InvalidInputError(f"`predictions` {rule}. Pass metrics by name: metrics=.")
 
 
 class Evaluator:
@@ -276,7 +287,8 @@ class Evaluator:
         options = make_options(
             offsets, groups, query_ids, exclude, candidates, missing_truth, memory, threads, progress
         )
-        self._prepare(truth, parse_request(metrics, convention), options, progress is True)
+        request = parse_request(DEFAULT_METRICS if metrics is None else metrics, convention)
+        self._prepare(truth, request, options, progress is True)
 
     def _prepare(self, truth: Any, request: Request, options: Options, has_progress: bool) -> None:
         self._request = request

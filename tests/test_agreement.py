@@ -166,7 +166,8 @@ def test_agreement_accepts_every_input_form(tmp_path):
         pl.DataFrame([{"qid": q, "docno": d, "s": score} for q, row in table.items() for d, score in row.items()])
         for table in tables
     ]
-    assert fn.agreement(*frames, ALL, columns={"score": "s"}).to_dict() == by_name
+    named = [fn.Run(frame, columns={"score": "s"}) for frame in frames]
+    assert fn.agreement(*named, ALL).to_dict() == by_name
 
 
 A, B = [[1.0, 2.0]], [[2.0, 1.0]]
@@ -193,7 +194,7 @@ RUN = {"q": {"a": 1}}
         (lambda: fn.agreement(A, B, "rbo(form=max)"), "`form` of RBO must be one of ext, min, not 'max'"),
         (lambda: fn.agreement(A, B, "tau_b@5"), "tau_b must have no cutoff, because it reads all ranks. Leave out @5"),
         (lambda: fn.agreement(A, B, "rbo", threads=0), "`threads` must be 1 or more, not 0"),
-        (lambda: fn.agreement(A, B, "rbo", columns={}), "`columns` can only be used when `first` is a data frame"),
+        (lambda: fn.agreement(A, B, "rbo", columns={}), "`columns` is no argument of agreement. It is said where a"),
         (lambda: fn.agreement(np.array([["a"]]), B, "rbo"), "`first` must hold numbers, but its dtype is <U1"),
     ],
 )  # fmt: skip

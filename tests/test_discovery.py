@@ -145,7 +145,6 @@ def test_choices_are_those_of_the_registries():
     assert get_args(choices.PlotKind) == tuple(PLOTS)
     assert get_args(choices.MissingTruth) == MISSING_TRUTH
     assert get_args(choices.DuplicateChoice) == duplicates.CHOICES
-    assert get_args(choices.FusedDuplicateChoice) == duplicates.FUSED_CHOICES
     assert get_args(choices.DuplicateRanks) == duplicates.RANKS
     assert set(get_args(choices.MetricFamily)) == {*FAMILIES, "custom"}
     assert set(get_args(choices.ConventionKind)) == set(KINDS.values())

@@ -44,7 +44,7 @@ CALLS = {
     "offsets": lambda value: fn.evaluate([1, 0], [1, 2], "rr", offsets=value),
     "groups": lambda value: fn.evaluate([1, 0], [1, 2], "rr", groups=value),
     "query_ids": lambda value: fn.evaluate([1, 0], [1, 2], "rr", query_ids=value),
-    "columns": lambda value: fn.evaluate(fn.Qrels(QRELS, columns=value), fn.Run(RUN, columns=value), "rr"),
+    "columns": lambda value: fn.Qrels({"query": ["q"], "document": ["d"], "label": [1]}, columns=value),
     "memory": lambda value: fn.evaluate(fn.Rows("absent.parquet", memory=value), metrics="rr"),
     "threads": lambda value: fn.evaluate(QRELS, RUN, "rr", threads=value),
     "progress": lambda value: fn.evaluate(QRELS, RUN, "rr", progress=value),

@@ -152,7 +152,7 @@ def test_names_of_other_programs_in_place_of_arguments_are_answered():
         fn.evaluate(metrics="rr")
     call = re.escape("gate(truth, baseline, candidate, metrics, …)")
     with pytest.raises(TypeError, match=f"^`y_true` is no argument of gate. .* are the first arguments: {call}"):
-        fn.gate(columns={}, y_true=[1], candidate=[1])
+        fn.gate(offsets=[0, 1], y_true=[1], candidate=[1])
 
 
 def test_kaggle_s_map_has_the_convention_that_is_named():

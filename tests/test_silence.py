@@ -518,10 +518,12 @@ def test_columns_named_as_distances_rank_ascending(tmp_path):
             labelled = pl.DataFrame(table.assign(label=[0, 1]).drop(columns="document"))
             labelled.write_parquet(tmp_path / "rows.parquet")
             for given in (
-                (truth, table), (truth, pl.DataFrame(table)), (truth, list_rows(far_first | {name: [9, 1]})),
-                (truth, tmp_path / "run.csv"), (truth, pd.DataFrame(lists)), (labelled,), (tmp_path / "rows.parquet",),
+                table, pl.DataFrame(table), list_rows(far_first | {name: [9, 1]}), tmp_path / "run.csv",
+                pd.DataFrame(lists), labelled, tmp_path / "rows.parquet",
             ):  # fmt: skip
-                result = fn.evaluate(*given, metrics="rr", columns=columns)
+                has_labels = given is labelled or str(given).endswith("parquet")
+                named = (fn.Rows if has_labels else fn.Run)(given, columns=columns)
+                result = fn.evaluate(*([named] if has_labels else [truth, named]), metrics="rr")
                 assert result.means() == [1.0]
                 assert f"column {name!r} has distances, of which lower is better" in str(result)
         with pytest.raises(
@@ -532,10 +534,7 @@ def test_columns_named_as_distances_rank_ascending(tmp_path):
     assert fn.evaluate(truth, ranked, "rr").means() == fn.evaluate(truth, table.assign(score=[2, 1]), "rr").means()
     for name in ("neg_distance", "similarity"):
         table = pd.DataFrame(far_first | {name: [1.0, 9.0]})
-        assert (
-            fn.evaluate(fn.Qrels(truth, columns={"score": name}), fn.Run(table, columns={"score": name}), "rr").notes
-            == ()
-        )
+        assert fn.evaluate(truth, fn.Run(table, columns={"score": name}), "rr").notes == ()
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from fastndcg.cli import output
 from fastndcg.cli.commands import COMMANDS, Command
 from fastndcg.cli.options import read_names
-from fastndcg.cli.parser import is_metric
 from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.metrics.metric import is_metric
 from fastndcg.named_conventions import parse_convention
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.imports import check_packages

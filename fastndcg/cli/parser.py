@@ -18,11 +18,11 @@ from fastndcg.cli.options import OPTIONS, SUFFIXES, read_columns
 from fastndcg.errors import (
     InvalidInputError,
     MissingPackageError,
-    UnknownMetricError,
     join_names,
     shorten,
     suggest_name,
 )
+from fastndcg.metrics.metric import is_metric
 from fastndcg.runtime.imports import load, optional_import
 
 WRONG_USE = 2  # argparse's own exit code for wrong use
@@ -161,16 +161,6 @@ def put_value(hint: str, value: str) -> str:
     usual = VALUE.search(hint)
     is_alike = usual is not None and (value.isdigit() if usual[1].isdigit() else value.isidentifier())
     return VALUE.sub(value if is_alike else r"\1", hint)
-
-
-def is_metric(word: str) -> bool:
-    """Return True if a word is the text of a metric."""
-    from fastndcg.metrics.metric import parse_metric_list
-
-    try:
-        return bool(parse_metric_list(word))
-    except (InvalidInputError, UnknownMetricError):
-        return False
 
 
 def make_parser(argv: Sequence[str], epilog: str) -> Parser:

@@ -161,7 +161,7 @@ class FusedRun(Run):
 
     Parameters
     ----------
-    data, documents, scores, columns, format, threads
+    data, documents, scores, columns, format, duplicates, ranks, parents, threads
         See `Run`.
 
     Attributes

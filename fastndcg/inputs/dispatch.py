@@ -16,9 +16,9 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 import numpy as np
 
 from fastndcg.choices import MissingTruth
-from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import ArrayTruth, layout_and_values, read_ragged
-from fastndcg.inputs.dicts import holds_retrieved, is_id_list, is_id_rows, read_retrieved, snapshot
+from fastndcg.inputs.dicts import WHOLE_NUMBERS, holds_retrieved, is_id_list, is_id_rows, read_retrieved, snapshot
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.duplicates import make_duplicates, settle_closed
 from fastndcg.inputs.formats import LabelsInFile, read_file, read_path
@@ -53,7 +53,7 @@ from fastndcg.inputs.messages import (
 )
 from fastndcg.inputs.models import Model, match_scores, partition_model, read_score_matrix
 from fastndcg.inputs.records import is_golden_set, is_records, read_golden_set, read_records
-from fastndcg.inputs.streams import FileRequest, Rows, ScoredRows, StreamedTables, TablePair
+from fastndcg.inputs.streams import FileRequest, Rows, ScoredRows, StreamedTables, TablePair, describe, parse_memory
 from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows, choose_run, refuse_repeated
 from fastndcg.inputs.table_sources import TableSource, open_tables
 from fastndcg.named_conventions import Convention
@@ -207,20 +207,21 @@ def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTabl
 def _read_rows(rows: Rows, options: Options) -> Any:
     """Read a table with labels and scores by its own options."""
     own = rows.options(options)
+    parse_memory(own.memory)
     if is_path(rows.data):
         table = read_path(rows.data, _request_truth(own), rows.format)
     else:
         form = find_form(rows.data, "truth")
         if rows.format is not None or form is None or form.truth in WITHOUT_IDS:
             raise InvalidInputError(
-                f"`data` of Rows must be a table, and a file where `format` is given, not {shorten(rows.data)}. Give a "
-                "path, a frame or records"
+                f"`data` of Rows must be a table, and a file where `format` is given, not {describe(rows.data)}. Give "
+                "a path, a frame or records"
             )
         table = form.truth(rows.data, own)  # type: ignore[misc]
     if not isinstance(table, ScoredRows | StreamedTables | TablePair):
         raise InvalidInputError(
-            f"`data` of Rows must have labels and scores, but {shorten(rows.data)} has not. Name their columns by "
-            "`columns`, or give judgments and a run"
+            f"`data` of Rows must have labels and scores, but {describe(rows.data)} has not. Name their columns, or "
+            "give judgments and a run"
         )
     if own.duplicates is not None and not isinstance(table, TablePair):
         raise InvalidInputError("`duplicates` of Rows needs a column of documents. Name it, or leave it out")
@@ -298,7 +299,7 @@ FORMS = (
 )  # fmt: skip
 BUILT_IN = {list, tuple, dict, str}
 LABEL_READERS = (_read_labels, _read_array_like)  # of arrays, which have no ids
-WITHOUT_IDS = (*LABEL_READERS, _read_prepared, _read_matrix_of_items)
+WITHOUT_IDS = (*LABEL_READERS, _read_prepared, _read_matrix_of_items, _read_rows)
 
 
 def find_form(value: Any, kind: Kind) -> InputForm | None:
@@ -336,6 +337,8 @@ def read_run_form(predictions: Any, name: str, options: Options) -> Run:
         predictions = dict(enumerate(predictions))  # no id shows the form
     run = read_form(predictions, "run", options)
     if run is None:
+        if isinstance(predictions, Rows):
+            raise InvalidInputError(f"`{name}` must be a run, not Rows, which are the truth, without predictions")
         refuse_several(predictions, name)
         refuse_records(predictions, name, "score")
         refuse_convertible(predictions, name)
@@ -384,6 +387,11 @@ def _read_alone(
         refuse_several(data, kind.what)
         refuse_records(data, kind.what, kind.value_name)
         refuse_convertible(data, kind.what)
+        if _is_item_lists(data):
+            raise InvalidTypeError(
+                f"`{kind.what}` must have ids of queries, but has whole numbers by position. Give {{query: ids}}, or "
+                f"take {WHOLE_NUMBERS}"
+            )
         if isinstance(table, Table):  # judgments without subtopics
             raise InvalidInputError(f"`{kind.what}` must have subtopics, but has none. Take Qrels, or name a column")
         refuse_unknown_form(data, kind.what, side, with_ids=True)

@@ -151,7 +151,7 @@ def settle_closed(run: Run) -> Run:
             "Take 'first', 'best' or 'sum'"
         )
     closed: Run = replace(chosen, ranks="closed").apply(run)
-    return closed
+    return closed if closed.duplicates is None else cast(RepeatedRun, run.keep(np.arange(len(run)))).settled_by(None)
 
 
 class _Rows:
@@ -261,7 +261,7 @@ class _Rows:
     def take(self, rows: Array, values: Array, note: str) -> RepeatedRun:
         """Return a run of some rows, in their order, given the values of all."""
         new = cast(RepeatedRun, self.run.keep(rows, values))
-        put(new, keys=None if self.keys is None else self.keys[rows])
+        put(new, keys=None if self.keys is None else self.keys[rows], duplicates=None)
         return new.placed_in(new.source._replace(notes=(*new.source.notes, note)))
 
 

@@ -76,7 +76,6 @@ SPAN_NAMES = {  # of text, which other tables do not have
     "weight": "weight weights",
 }
 ROLES = ("query", "document", "label", "score", "subtopic", "importance", "rank")  # that `columns` may name
-SIDES = ("truth", "predictions")
 # the table that has the role, of two
 HOLDERS = {
     "label": "truth", "subtopic": "truth", "importance": "truth", "score": "predictions", "rank": "predictions",
@@ -124,8 +123,6 @@ class ColumnNames(Mapping[str, str]):
         The names of the columns of the other side.
     is_alone : bool, optional
         True for a truth without predictions, which may hold scores. None if that is not known.
-    retrieved : str, optional
-        The name that the user gave for the documents of the predictions.
     parents : str, optional
         The column of the documents of chunks, which has no other role.
     """
@@ -135,7 +132,6 @@ class ColumnNames(Mapping[str, str]):
     must_exist: bool = False
     beside: frozenset[str] = frozenset()
     is_alone: bool | None = None
-    retrieved: str | None = None
     parents: str | None = None
 
     def __getitem__(self, role: str) -> str:
@@ -184,8 +180,6 @@ def find_roles(known: ColumnNames, names: tuple[str, ...]) -> Mapping[str, tuple
     found = {role: tuple(known.find(role, names)) for role in (*ROLES, "retrieved", *SPAN_NAMES)}
     if not found["document"] and known.side:
         found["document"] = tuple(known.find("relevant" if known.side == "truth" else "retrieved", names))
-    if known.retrieved is not None:
-        found["retrieved"] = (known.retrieved,)
     return MappingProxyType(found)
 
 
@@ -195,74 +189,24 @@ def name_columns(
     """
     Return the names that `columns` gives to one side.
 
-    One dict serves both sides: each role falls to the side whose table has the column. A dict for each side names
-    columns that must be there.
+    One dict serves both sides: a role that only the other one has is left out.
     """
-    if columns is None:
-        return ColumnNames({}, side, must_exist or bool(is_alone), frozenset(beside), is_alone)
-    by_role, is_nested = read_columns(columns, side)
-    retrieved = None
-    if is_nested:
-        retrieved = dict(columns.get("predictions") or {}).get("document")
-        must_exist = True
-    elif is_alone is False or side != "truth":  # a truth that may be alone has scores, too
+    by_role = read_columns(columns)
+    if is_alone is False or side != "truth":  # a truth that may be alone has scores, too
         by_role = {role: name for role, name in by_role.items() if HOLDERS.get(role, side) == side or not side}
-    return ColumnNames(by_role, side, must_exist or bool(is_alone), frozenset(beside), is_alone, retrieved)
+    return ColumnNames(by_role, side, must_exist or bool(is_alone), frozenset(beside), is_alone)
 
 
-def read_columns(columns: Any, side: str = "") -> tuple[dict[str, str], bool]:
-    """Check `columns`, and return the names by role of one side, and True if each side has a dict of its own."""
+def read_columns(columns: Any) -> dict[str, str]:
+    """Check `columns`, and return the names by role."""
     if columns is None:
-        return {}, False
-    if not isinstance(columns, Mapping):
-        raise InvalidTypeError(f"`columns` must map {', '.join(ROLES)} to names of columns, not {shorten(columns)}")
-    is_nested = bool(columns) and any(isinstance(names, Mapping) for names in columns.values())
-    if is_nested:
-        for key, names in columns.items():
-            if key not in SIDES or not isinstance(names, Mapping):
-                raise InvalidInputError(
-                    "`columns` must have the keys 'truth' and 'predictions' where each side has names of its own, not "
-                    f"{shorten({key: names})}. Give columns={{'truth': {{ROLE: NAME}}, 'predictions': {{ROLE: NAME}}}}"
-                )
-            _check_names(names)
-        return dict(columns.get(side) or {}), True
-    _check_names(columns)
-    return dict(columns), False
-
-
-def _check_names(columns: Mapping[Any, Any]) -> None:
-    if not all(isinstance(name, str) for name in columns.values()):
+        return {}
+    if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns.values()):
         raise InvalidTypeError(f"`columns` must map {', '.join(ROLES)} to names of columns, not {shorten(columns)}")
     for role in columns:
         if role not in ROLES and role not in SPAN_NAMES:
             raise InvalidInputError(f"`columns` must have keys among {', '.join(ROLES)}, not {shorten(role)}")
-
-
-def refuse_unknown(columns: Any, columns_by_argument: Mapping[str, tuple[str, ...]]) -> None:
-    """
-    Raise for a named column that no argument has.
-
-    `columns_by_argument` gives the columns of each argument, none for an argument that is no frame. A name for such an
-    argument is ignored if another argument is a frame: the next call may pass a frame.
-    """
-    if columns is None:
-        return
-    for side in SIDES:
-        names, is_nested = read_columns(columns, side)
-        holders = [side] if is_nested and side in columns_by_argument else list(columns_by_argument)
-        for role, name in names.items():
-            holder = HOLDERS.get(role, "")
-            is_other = holder in columns_by_argument and not columns_by_argument[holder]
-            if not is_nested and is_other and any(columns_by_argument.values()):
-                continue
-            if not any(name in columns_by_argument[holder] for holder in holders):
-                has = ", ".join(f"`{holder}` has {join_names(columns_by_argument[holder])}" for holder in holders)
-                raise InvalidInputError(
-                    f"`columns` must name columns that are there, but none is {shorten(name)}, named for {role}: "
-                    f"{has}. Correct the name, or leave it out"
-                )
-        if not is_nested:
-            return
+    return dict(columns)
 
 
 def find_usual_names(role: str, names: Iterable[str], beside: Collection[str] = ()) -> list[str]:
@@ -400,6 +344,11 @@ class Frame:
     def has(self, role: str) -> bool:
         """Return True if there is a column of a role. Raise if the user named one that is absent."""
         return bool(self.column_name(role) if role in self.given.by_role else self.candidates[role])
+
+    def check_named(self) -> None:
+        """Raise for a column that the user named and that is absent."""
+        for role in self.given.by_role:
+            self.has(role)
 
     @functools.cached_property
     def has_scores(self) -> bool:
@@ -622,6 +571,13 @@ class Frame:
         numbers: Array = column.to_numpy()
         return numbers
 
+    @property
+    def _noun(self) -> str:
+        """What names columns of an argument of `evaluate`: nothing else does where a table is read alone."""
+        if self.name == "truth":
+            return "fn.Rows" if self.given.is_alone else "fn.Qrels"
+        return "fn.Run" if self.name == "predictions" else ""
+
     def column_name(self, role: str) -> str:
         """Return the name of the only column of a role. Raise if there is not exactly one."""
         names = self._names
@@ -641,11 +597,10 @@ class Frame:
                 direction = f", such as {shorten(distance)}, of which lower ranks first"
             raise InvalidInputError(
                 f"`{self.name}` must have one column of {role} ids or values, but has {what}: {has}. {hint}",
-                Column(role),
+                Column(role, self._noun),
                 without_labels or direction,
             )
-        side = self.given.side
-        remedy = (". Give ", Column(role, side)) if side and not names.count(candidates[0]) else ()
+        remedy = () if names.count(candidates[0]) else (". Give ", Column(role, self._noun))
         raise InvalidInputError(
             f"`{self.name}` must have one column {shorten(candidates[0])}, but has {names.count(candidates[0])}: {has}",
             *remedy,

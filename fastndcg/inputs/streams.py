@@ -13,6 +13,7 @@ import contextlib
 import copy
 import functools
 import itertools
+import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -124,6 +125,7 @@ class ScoredRows:
 
         With `is_part`, the frame is one of several, and the caller checks that no query with lists occurs twice.
         """
+        frame.check_named()
         source = source or Source("`truth`", "row", n_before=frame.first_row)
         source = source._replace(notes=frame.notes)
         if not frame.has_list_columns:
@@ -133,7 +135,7 @@ class ScoredRows:
         scores, offsets = frame.read_lists("score")
         ids: tuple[Any, ...] = ()
         if not np.array_equal(labels.offsets, offsets) and (scores % 1 == 0).all():
-            ids = (", or for lists of ids ", Column("document", "truth"), " and ", Column("document", "predictions"))
+            ids = (", or for lists of ids ", Column("document", "fn.Qrels"), " and ", Column("document", "fn.Run"))
         refuse_sizes("label", labels.offsets, "score", offsets, source, ids)
         has_ids = frame.has("query")
         queries = frame.read_ids("query") if has_ids else frame.number_rows()
@@ -229,8 +231,13 @@ class Rows:
         Of a file: 'csv', 'json', 'jsonl', 'parquet' or 'arrow'. By default the file shows it.
     memory : int or str, optional
         The number of bytes for streaming, such as "500MB", by default 2 GiB.
-    duplicates, ranks, parents
+    duplicates, ranks, parents : optional
         What to do with a document that a query has again, which needs a column of documents: see `Run`.
+
+    Raises
+    ------
+    InvalidInputError
+        If an option has no such value. What the table holds is checked when it is evaluated.
 
     Examples
     --------
@@ -265,7 +272,12 @@ class Rows:
         return replace(others, columns=self.columns, memory=memory, duplicates=again, other=None, is_alone=True)
 
     def __repr__(self) -> str:
-        return f"Rows of {shorten(self.data)}"
+        return f"Rows of {describe(self.data)}"
+
+
+def describe(data: Any) -> str:
+    """Return the path of a file, or what a table is."""
+    return shorten(data) if isinstance(data, str | os.PathLike) else f"a {type(data).__name__}"
 
 
 class TablePair(NamedTuple):
@@ -498,6 +510,7 @@ class StreamedTables:
         self._convention: Convention | None = None
         # names alone decide on the columns, of which the first table may show the types
         empty = self._frame(source.make_empty_table(source.names), 0)
+        empty.check_named()
         self._has_lists = empty.has_list_columns
         self._has_documents = empty.has("document")
         optional = ["query"] * empty.has("query") + ["document"] * self._has_documents

@@ -198,6 +198,7 @@ class Table(ReadOnly, Exportable):
     @classmethod
     def of_frame(cls, frame: Frame, threads: int | None = None, source: Source | None = None) -> Self:
         """Build a table from the columns of a frame, or of a file."""
+        frame.check_named()
         source = source or Source(f"the {cls.what}", "row", columns=frame.column_names)
         if cls.value_name == "score":
             source = source._replace(notes=source.notes + frame.notes)
@@ -739,11 +740,15 @@ class Run(Table):
 
     def write(self, path: FilePath, *, format: WrittenFormat | None = None, tag: str = DEFAULT_TAG) -> None:
         """Write the run as `Qrels.write` does: TREC's lines by falling score, equal ones in order, then `tag`."""
-        write_table(self, path, format, tag)
+        write_table(self._settled(), path, format, tag)
 
     def to_trec(self, *, tag: str = DEFAULT_TAG) -> str:
         """Return the run in TREC's format, by falling score: query, Q0, document, rank, score, `tag` without blanks."""
-        return "".join(self._list_trec(tag))
+        return "".join(self._settled()._list_trec(tag))
+
+    def _settled(self) -> Run:
+        """Return the run of the documents that count."""
+        return self
 
     def top(self, k: int) -> Run:
         """
@@ -769,9 +774,10 @@ class Run(Table):
         >>> fn.Run({"q1": {"d1": 0.3, "d2": 1.5, "d3": 0.3}}).top(2).to_dict()
         {'q1': {'d2': 1.5, 'd1': 0.3}}
         """
-        sizes = np.minimum(np.diff(self.offsets), min(check_whole_number(k, "k", 1), len(self.documents)))
-        offsets, places = join_segments(self.offsets[:-1], sizes)
-        return self._take(np.arange(len(self.queries)), self.order_by_score()[places], offsets)
+        run = self._settled()
+        sizes = np.minimum(np.diff(run.offsets), min(check_whole_number(k, "k", 1), len(run.documents)))
+        offsets, places = join_segments(run.offsets[:-1], sizes)
+        return run._take(np.arange(len(run.queries)), run.order_by_score()[places], offsets)
 
     @classmethod
     def _make_values(cls, offsets: Array) -> Array:
@@ -793,6 +799,17 @@ class RepeatedRun(Run):
     def _fill(self, rows: TableRows, source: Source) -> None:
         super()._fill(rows, source)
         put(self, is_counted=False, is_empty=None, keys=None, duplicates=None)
+
+    def _settled(self) -> Run:
+        settled: Run = load("fastndcg.inputs.duplicates").settle_closed(self)
+        return settled
+
+    def iterate_dicts(self) -> Iterator[tuple[Any, dict[Any, Any]]]:
+        """Yield each query with {document: score}."""
+        return super().iterate_dicts() if self.duplicates is None else self._settled().iterate_dicts()
+
+    def _export_columns(self) -> dict[str, Array]:
+        return super()._export_columns() if self.duplicates is None else self._settled()._export_columns()
 
     def settled_by(self, duplicates: Any) -> Self:
         """Set which rows count."""

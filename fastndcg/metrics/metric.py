@@ -322,6 +322,14 @@ def parse_metrics(metrics: Metrics | None, function: str | None = "evaluate") ->
     return _check_function(function, tuple(metric_set))
 
 
+def is_metric(text: str) -> bool:
+    """Return True if a text names metrics."""
+    try:
+        return bool(parse_metric_list(text))
+    except (InvalidInputError, UnknownMetricError):
+        return False
+
+
 def parse_single_metric(metric: Metrics, remedy: str, function: str | None = "evaluate") -> Metric:
     """Return the only metric of the argument `metric`. Raise an error with the remedy for several."""
     parsed = parse_metrics(metric, function)

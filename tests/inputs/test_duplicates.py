@@ -328,7 +328,7 @@ def test_errors_of_tuned_fusions_agreements_and_leaderboards(call):
     with pytest.raises(fn.InvalidInputError, match=r"take fn\.Run\(…, duplicates='first'\)$"):
         calls[call]()
     with pytest.raises(
-        fn.InvalidInputError, match="`duplicates` is no argument of .* It is said where the run is read"
+        fn.InvalidInputError, match=r"`duplicates` is no argument of .* It is said where the run is read"
     ):
         calls[call](duplicates="first")
 
@@ -355,9 +355,9 @@ def test_refused_arguments(name):
 
 def test_refused_inputs():
     scored = pd.DataFrame({"query": ["q"], "label": [1], "score": [0.5]})
-    for given in ([[2, 1]], fn.Embeddings([[1.0]], [[2.0], [3.0]]), np.array([[0.5, 0.1]])):
-        with pytest.raises(fn.InvalidTypeError, match="`run` must be|`run` must have a known form"):
-            fn.Run(given, duplicates="first")
+    for run in ([[2, 1]], fn.Embeddings([[1.0]], [[2.0], [3.0]]), np.array([[0.5, 0.1]])):
+        with pytest.raises(fn.InvalidTypeError, match=r"`run` must (be|have ids of queries)"):
+            fn.Run(run, duplicates="first")
     with pytest.raises(fn.InvalidInputError, match="`duplicates` of Rows needs a column of documents"):
         fn.evaluate(fn.Rows(scored, duplicates="first"), metrics="rr")
 
@@ -686,3 +686,16 @@ def test_chunks_on_the_command_line(tmp_path, capsys):
     assert "@k counts chunks: 2, of 1 documents" in capsys.readouterr().out
     assert main([*command[:-1], str(tmp_path / "none.json")]) == 2
     assert "--parents must be a rule such as 'before #', or a file" in capsys.readouterr().err
+
+
+def test_what_a_run_writes_are_the_documents_that_count(tmp_path):
+    run = fn.Run({"q": ["a", "a", "b"], "p": ["c"]}, duplicates="first")
+    assert str(run) == "Run of 2 queries, 4 rows: duplicates='first', ranks='kept'"
+    assert run.to_dict() == {"q": {"a": -1, "b": -3}, "p": {"c": -1}}
+    assert run.top(2).to_dict() == run.to_dict()
+    assert run.to_trec().count("\n") == len(run.to_pandas()) == 3
+    run.write(tmp_path / "run.trec")
+    assert fn.Run(tmp_path / "run.trec").to_dict() == run.to_dict()
+    assert fn.Run({"q": ["a", "b"]}, duplicates="first").to_dict() == {"q": {"a": -1, "b": -2}}
+    with pytest.raises(fn.InvalidInputError, match="must have different documents here, so that duplicates='counted'"):
+        fn.Run({"q": ["a", "a"]}, duplicates="counted").to_dict()

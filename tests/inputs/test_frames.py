@@ -168,10 +168,10 @@ ITS = "its columns are"
 BAD_FRAMES = {
     "two queries": ({"user_id": [1], "session_id": [1], "label": [1], "score": [1]},
         f"`truth` must have one column of query ids or values, but has more than one of its usual names: {ITS} "
-        "'user_id', 'session_id', 'label', 'score'. Give columns={'query': NAME}"),
+        "'user_id', 'session_id', 'label', 'score'. Give fn.Rows(…, columns={'query': NAME})"),
     "no label": ({"q": [1], "x": [1], "score": [1]},
         f"`truth` must have one column of label ids or values, but has none of its usual names: {ITS} 'q', 'x', "
-        "'score'. Give columns={'label': NAME}"),
+        "'score'. Give fn.Rows(…, columns={'label': NAME})"),
     "null label": ({"q": [1, 1], "label": [1, None], "score": [1, 2]},
         "`truth` must have no null, but column 'label' has one in row 1. Drop or fill it"),
     "null query": ({"q": ["a", None], "label": [1, 1], "score": [1, 2]},
@@ -220,7 +220,7 @@ def test_bad_categories_and_runs():
         (["label"], f"`columns` must map {ROLES} to names of columns, not ['label']"),
         ({"label": 3}, f"`columns` must map {ROLES} to names of columns, not {{'label': 3}}"),
         ({"label": "x"}, "`truth` must have one column 'x', but has 0: its columns are 'q', 'label', 'score'. Give "
-            "columns={'label': NAME}"),
+            "fn.Rows(…, columns={'label': NAME})"),
     ],
 )  # fmt: skip
 def test_bad_names_of_columns(columns, message):
@@ -308,17 +308,21 @@ def test_pairs_without_labels(tmp_path):
 def test_pairs_beside_another_column(tmp_path):
     message = (
         " must have one column of label ids or values, but has none of its usual names: its columns are 'user', "
-        "'item', 'day'. Give columns={'label': NAME} or, if each document counts 1, only the columns of "
-        "queries and documents"
+        "'item', 'day'. Give {} or, if each document counts 1, only the columns of queries and documents"
     )
+    columns = "columns={'label': NAME}"
     PAIRS.to_parquet(tmp_path / "pairs.parquet")
     PAIRS.to_csv(tmp_path / "pairs.csv", index=False)
-    for truth, name in ((PAIRS, "`truth`"), (tmp_path / "pairs.parquet", ""), (tmp_path / "pairs.csv", "")):
-        with pytest.raises(fn.InvalidInputError, match=f"{name}{re.escape(message)}$"):
+    with pytest.raises(fn.InvalidInputError, match=re.escape(message.format(f"fn.Qrels(…, {columns})"))):
+        fn.evaluate(PAIRS, RECOMMENDED, "rr")
+    for truth in (tmp_path / "pairs.parquet", tmp_path / "pairs.csv"):
+        with pytest.raises(fn.InvalidInputError, match=re.escape(message.format(columns))):
             fn.evaluate(truth, RECOMMENDED, "rr")
     with pytest.raises(fn.InvalidInputError, match="`qrels` must have one column 'grade', but has 0"):
         fn.Qrels(PAIRS[["user", "item"]], columns={"label": "grade"})
-    with pytest.raises(fn.InvalidInputError, match=r"none of its usual names: .* Give columns={'label': NAME}$"):
+    with pytest.raises(
+        fn.InvalidInputError, match=r"none of its usual names: .* Give fn.Rows\(…, columns={'label': NAME}\)$"
+    ):
         fn.evaluate(PAIRS.assign(score=1), metrics="rr")
 
 

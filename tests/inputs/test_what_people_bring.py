@@ -138,11 +138,7 @@ def test_row_for_each_query_with_lists_of_ids(form):
     scored = run | {"score": [[0.1, 0.9], [1.0]]}
     assert fn.evaluate(make(graded), make(scored), "ndcg").to_dict() == {"what": {"nDCG": 0.0}, "who": {"nDCG": 1.0}}
     spark = {"prediction": [[1.0, 6.0, 2.0], [4.0]], "label": [[2.0, 1.0], [4.0, 5.0]]}  # RankingEvaluator's columns
-    message = (
-        r"same number of labels as scores .* for lists of ids fn.Qrels\(table, columns={'document': NAME}\) and "
-        r"fn.Run\(table, columns={'document': NAME}\)$"
-    )
-    refused(message, make(spark), None)
+    refused(r"same number of labels as scores .* for lists of ids .*fn\.Qrels\(.*fn\.Run\(", make(spark), None)
     relevant, retrieved = {"document": "label"}, {"document": "prediction"}
     found = fn.evaluate(fn.Qrels(make(spark), columns=relevant), fn.Run(make(spark), columns=retrieved), "p@1")
     assert found.to_dict() == {0: {"P@1": 1.0}, 1: {"P@1": 1.0}}

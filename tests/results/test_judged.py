@@ -171,7 +171,8 @@ def test_report_has_a_section_on_shares_and_notes_on_chunks(has_holes, tmp_path)
         "chunks": {query: {"a#1": 3, "a#2": 2, f"{last}#1": 1} for query in queries},
         "other": {query: {"b#1": 3, "a#1": 2} for query in queries},
     }
-    comparison = fn.compare(queries, runs, "ndcg@2", parents="before #", ranks="closed")
+    systems = {name: fn.Run(run, parents="before #", ranks="closed") for name, run in runs.items()}
+    comparison = fn.compare(queries, systems, "ndcg@2")
     comparison.to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
 
