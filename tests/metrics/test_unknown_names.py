@@ -27,7 +27,6 @@ def refused(error, message, call):
 @pytest.mark.parametrize(
     ("metrics", "message"),
     [
-        (None, "`metrics` is missing. Name at least one, such as 'ndcg@10'"),
         ("", "`metrics` is empty. Name at least one, such as 'ndcg@10'"),
         (" , ", "`metrics` is empty. Name at least one, such as 'ndcg@10'"),
         ([], "`metrics` is empty. Name at least one, such as 'ndcg@10'"),
@@ -231,3 +230,13 @@ def test_discounts_that_lift_gains_beyond_float64():
     with pytest.raises(fn.InvalidInputError, match="must add up within float64"):
         fn.dcg([2.0**52, 1.0], [2, 1], [0, 2], convention=convention)
     assert fn.ndcg([0.5, 0.25], [2, 1], [0, 2], convention=convention).tolist() == [1.0]
+
+
+def test_metrics_left_out_are_the_usual_five():
+    names = ["nDCG@10", "AP", "RR", "P@5", "R@10"]
+    assert list(map(str, fn.evaluate({"q": {"a": 1}}, {"q": ["a"]}).metrics)) == names
+    assert list(map(str, fn.Evaluator({"q": {"a": 1}}).metrics)) == names
+    with pytest.raises(
+        fn.InvalidInputError, match=r"`predictions` must be a run, but 'rr' is no file, and is a metric"
+    ):
+        fn.evaluate({"q": {"a": 1}}, "rr")

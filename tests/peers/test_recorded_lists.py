@@ -75,7 +75,8 @@ def evaluate_lists(evaluate, lists, metric, options, is_scored=False):
             for number, one in lists.items()
             for pair in zip(one["retrieved"], one["scores"], strict=True)
         ]
-    result = evaluate(truth, run, metric, **options)
+    again = {name: value for name, value in options.items() if name != "convention"}
+    result = evaluate(truth, fn.Run(run, **again), metric, convention=options["convention"])
     return dict(zip(result.query_ids, result.values[:, 0].tolist(), strict=True))
 
 

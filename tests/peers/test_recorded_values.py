@@ -122,9 +122,9 @@ SETTINGS = {  # (tool, version, report): what gives the printed number
 
 def evaluate(relevant, retrieved, metric, convention, **options):
     labels = relevant if isinstance(relevant, dict) else set(relevant)
-    given = ({"q": labels}, {"q": retrieved}, metric)
-    (value,) = fn.evaluate(*given, convention=convention, **options).values[0]
-    assert fn.reference.evaluate(*given, convention=convention, **options).values[0, 0] == pytest.approx(value)
+    given = ({"q": labels}, fn.Run({"q": retrieved}, **options), metric)
+    (value,) = fn.evaluate(*given, convention=convention).values[0]
+    assert fn.reference.evaluate(*given, convention=convention).values[0, 0] == pytest.approx(value)
     return value
 
 

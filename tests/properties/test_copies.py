@@ -94,7 +94,14 @@ EXAMPLES = {
         lambda one: rows(fn.evaluate(fn.Interactions([4], offsets=[0, 1]), one, "p@2")),
     ),
     "Results": (lambda: fn.evaluate(QRELS, RUN, "ndcg,map"), rows),
+    "Rows": (
+        lambda: fn.Rows({"q": [1, 1], "label": [1, 0], "score": [0.5, 0.9]}),
+        lambda one: rows(fn.evaluate(one, metrics="rr")),
+    ),
     "Run": (lambda: fn.Run(RUN), lambda one: rows(fn.evaluate(QRELS, one, "ndcg,map"))),
+    "Run of documents again": (
+        lambda: fn.Run({"q1": ["d1", "d1"]}, duplicates="first"), lambda one: rows(fn.evaluate(QRELS, one, "ndcg,map"))
+    ),
     "Scorer": (lambda: fn.Scorer(score_rows, n_items=4), lambda one: rows(fn.evaluate(LIKED, one, "ndcg,rr"))),
     "StreamingEvaluator": (lambda: streamed(per_query=True), lambda one: rows(one.result())),
     "StreamingEvaluator of sums": (lambda: streamed(per_query=False), lambda one: str(one.result())),
