@@ -69,6 +69,11 @@ class TableRows(NamedTuple):
         return cls(queries, Groups(offsets, None, offsets[:-1]), documents, values)
 
 
+def _make_empty(kind: type[Any]) -> Any:
+    """Return an object to restore a pickle in: `__new__` of the class reads data."""
+    return object.__new__(kind)
+
+
 class Table(ReadOnly, Exportable):
     """
     Rows of (query, document, value), query after query. No document occurs twice in a query.
@@ -123,7 +128,7 @@ class Table(ReadOnly, Exportable):
         return cls.of(TableRows(queries.take(groups.firsts), groups, documents, values), source)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return object.__new__, (type(self),), object.__getstate__(self)  # `__new__` of the class reads data
+        return _make_empty, (type(self),), object.__getstate__(self)
 
     def _check_restored(self) -> None:
         as_offsets(self.offsets, "offsets", len(self.documents))
