@@ -121,12 +121,12 @@ def test_duplicates(race, choice, ranks):
     }
     plain = {name: column[: len(rows.scores)] for name, column in again.items()}
 
-    def evaluate(run, **options):
-        return fn.evaluate(qrels, run, METRICS, **options).means()
+    def evaluate(run):
+        return fn.evaluate(qrels, run, METRICS).means()
 
     means = evaluate(plain)
     race(
-        lambda: evaluate(fn.Rows(again, duplicates=choice, ranks=ranks)),
+        lambda: evaluate(fn.Run(again, duplicates=choice, ranks=ranks)),
         lambda found: np.testing.assert_allclose(found, means, rtol=1e-12),
         floors={"distinct documents": lambda: evaluate(plain)},
     )
