@@ -573,7 +573,7 @@ class Frame:
 
     @property
     def _noun(self) -> str:
-        """What names columns of an argument of `evaluate`: nothing else does where a table is read alone."""
+        """Return the class that names columns of an argument of `evaluate`, or an empty text for a table read alone."""
         if self.name == "truth":
             return "fn.Rows" if self.given.is_alone else "fn.Qrels"
         return "fn.Run" if self.name == "predictions" else ""

@@ -74,7 +74,7 @@ def test_no_line_where_all_documents_are_judged(truth, predictions):
 
 
 def test_items_recommended_to_users_have_no_line():
-    """What a user did not touch is no hole."""
+    """An item that a user did not touch is no hole among the judgments."""
     result = fn.evaluate(fn.Interactions([0, 1], offsets=[0, 1, 2]), [[1, 0], [1, 2]], "ndcg@2")
 
     assert result.judged is None

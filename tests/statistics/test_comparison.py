@@ -318,7 +318,7 @@ class TestTable:
 
     @pytest.mark.parametrize("alternative", ["two-sided", "less"])
     def test_smallest_differences(self, alternative):
-        """Those of a power of 80 % are the ones of the rows. A higher power needs larger ones."""
+        """The differences at a power of 80 % are those of the rows, and a higher power needs larger ones."""
         found = fn.compare(results_by_name(drawn(8, 30, n_systems=3)), alternative=alternative)
         sizes = [row.smallest_difference for row in found.smallest_difference()]
         assert sizes == [row.smallest_difference for row in found.rows if row.system != "a"]
