@@ -46,7 +46,7 @@ def fuse(
     Parameters
     ----------
     runs : {name: run}, iterable of (name, run), list of runs or of paths
-        Runs of any kind that `evaluate` takes as predictions with ids: `Run`, path, dict, frame, records. Lists of
+        Runs of any kind that `evaluate` takes as predictions with ids: `Run`, path, dict, frame, records. Arrays of
         recommended items and `Recommendations` have the users' numbers as ids of queries.
     method : str
         The method with its parameters and its normalisation, such as "rrf(k=60)", "wsum(norm=min_max)" or "condorcet".

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.dispatch import find_form, read_form, read_run_form
+from fastndcg.inputs.dispatch import find_form, read_form, read_run_form, refuse_item_lists
 from fastndcg.inputs.duplicates import settle_closed
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.ids import IdColumn
@@ -108,6 +108,8 @@ def _read_run(run: Any, name: str, options: Options) -> Run:
         return _read_items(run, name, options)
     if _is_item_column(run) and find_form(run, "run") is None:
         return _read_items(run, name, options)
+    if isinstance(run, list | tuple) and find_form(run, "run") is None:
+        refuse_item_lists(run, name)
     try:
         return read_run_form(run, name, options)
     except FastndcgError as error:
@@ -115,9 +117,7 @@ def _read_run(run: Any, name: str, options: Options) -> Run:
 
 
 def _is_item_column(run: Any) -> bool:
-    """Return True for a list of lists of items, or a ragged column of them."""
-    if isinstance(run, list):
-        return bool(run) and all(isinstance(row, list | np.ndarray) for row in run)
+    """Return True for a ragged column of items."""
     return hasattr(run, "offsets") or type(run).__module__.split(".")[0] in ("awkward", "pyarrow", "polars")
 
 

@@ -67,7 +67,7 @@ class ArrayLayout:
         """
         lists = read_ragged(values, name)
         array = as_numbers(values if lists is None else lists.values, name)
-        remedy = BOTH_WAYS if could_be_ids and array.dtype.kind in "iu" else ""
+        remedy = BOTH_WAYS if could_be_ids and _could_be_ids(array) else ""
         if self.is_ragged and array.ndim == 2:
             self._check_offsets(np.arange(len(array) + 1) * array.shape[1], name, remedy)
         if lists is not None and (self.is_ragged or len(self.shape) == 2):
@@ -120,7 +120,7 @@ class ArrayTruth:
 
     _index: Any = None  # of labels in a pandas Series
 
-    _could_be_ids: bool = False  # labels are whole numbers in rows
+    could_be_ids: bool = False  # labels are whole numbers in rows
 
     def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
         if is_series(labels):
@@ -136,7 +136,7 @@ class ArrayTruth:
                 labels, self._patterns = encode_matrix(labels)
         self._layout, values = layout_and_values(labels, "labels", offsets, groups, query_ids)
         self._labels = as_labels(values, "labels")
-        self._could_be_ids = values.dtype.kind in "iu" and (self._layout.is_ragged or len(self._layout.shape) == 2)
+        self.could_be_ids = _could_be_ids(values) and (self._layout.is_ragged or len(self._layout.shape) == 2)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= freeze(state)
@@ -152,7 +152,7 @@ class ArrayTruth:
             scores = align_series(scores, "scores", self._index)
         is_alike = is_kernel_ready(scores, READY_SCORES) and scores.shape == layout.shape
         if not is_alike or layout.order is not None or layout.is_ragged:
-            values = layout.arrange(scores, "scores", could_be_ids=self._could_be_ids)
+            values = layout.arrange(scores, "scores", could_be_ids=self.could_be_ids)
             scores = as_scores(values, "scores")
             is_wide_number = is_wide(values)
         rankings = Rankings.from_checked(
@@ -161,6 +161,11 @@ class ArrayTruth:
         rankings.are_ordinals = is_wide_number
         rankings.patterns = self._patterns
         return rankings
+
+
+def _could_be_ids(values: Array) -> bool:
+    """Return True for whole numbers, and for no numbers: the dtype of empty lists says nothing."""
+    return values.dtype.kind in "iu" or not values.size
 
 
 def align_series(values: Any, name: str, index: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 
 from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names
-from fastndcg.inputs.arrays import ArrayTruth, layout_and_values, read_ragged
+from fastndcg.inputs.arrays import AS_IDS, ArrayTruth, layout_and_values, read_ragged
 from fastndcg.inputs.dicts import WHOLE_NUMBERS, holds_retrieved, is_id_list, is_id_rows, read_retrieved, snapshot
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.duplicates import make_duplicates, settle_closed
@@ -387,11 +387,7 @@ def _read_alone(
         refuse_several(data, kind.what)
         refuse_records(data, kind.what, kind.value_name)
         refuse_convertible(data, kind.what)
-        if _is_item_lists(data):
-            raise InvalidTypeError(
-                f"`{kind.what}` must have ids of queries, but has whole numbers by position. Give {{query: ids}}, or "
-                f"take {WHOLE_NUMBERS}"
-            )
+        refuse_item_lists(data, kind.what)
         if isinstance(table, Table):  # judgments without subtopics
             raise InvalidInputError(f"`{kind.what}` must have subtopics, but has none. Take Qrels, or name a column")
         refuse_unknown_form(data, kind.what, side, with_ids=True)
@@ -491,12 +487,13 @@ def _read_scores(truth: ArrayTruth, scores: Any, options: Options) -> Any:
     if isinstance(truth, LabelsInFile) and is_path(scores):
         return truth.read_rankings(scores, options.threads)
     refuse_several(scores, "predictions")
-    if find_form(scores, "run") is not None:
+    are_items = isinstance(scores, Recommendations)
+    if are_items or find_form(scores, "run") is not None:
         kind = type(scores).__name__
-        several = ". For scores of several systems take fn.compare" * isinstance(scores, Mapping)
-        raise InvalidTypeError(
-            f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}{several}"
-        )
+        remedy = ". For scores of several systems take fn.compare" * isinstance(scores, Mapping)
+        if are_items or (truth.could_be_ids and not remedy):
+            remedy = f". If both are {AS_IDS}"
+        raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}{remedy}")
     return scores
 
 
@@ -670,6 +667,17 @@ def _is_item_lists(predictions: Any) -> bool:
         row = predictions[0] if predictions else ()
         is_array = isinstance(row, list | np.ndarray) and len(row) > 0 and isinstance(row[0], int | np.integer)
     return is_array or isinstance(predictions, Recommendations) or read_ragged(predictions, "predictions") is not None
+
+
+def refuse_item_lists(data: Any, name: str) -> None:
+    """Raise for lists of whole numbers by position: these could be ids, labels or scores."""
+    if isinstance(data, list | tuple) and data and isinstance(data[0], tuple):
+        data = [list(data[0])]
+    if _is_item_lists(data):
+        raise InvalidTypeError(
+            f"`{name}` must have ids of queries, but has numbers by position, which could be ids, labels or scores. "
+            f"Give {{query: ids}}, or {WHOLE_NUMBERS}, or fn.evaluate(labels, scores, metrics, offsets=…)"
+        )
 
 
 def make_selection(exclude: Any, candidates: Any, missing_truth: MissingTruth, threads: int | None = None) -> Any:

@@ -1,10 +1,14 @@
 """Tables, lists and matrices as people have them: each gives the value that follows from its definition by hand."""
 
 import collections
+import functools
+import itertools
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fastndcg as fn
 
@@ -195,6 +199,32 @@ def test_lists_of_ids_by_position():
     assert values(pairs, {"q1": ["d3", "d1"]}) == [1 / 2]
 
 
+ROWS = st.lists(st.lists(st.integers(-1, 9), max_size=3), min_size=1, max_size=3)
+
+
+@given(truth=ROWS, predictions=ROWS, kind=st.sampled_from((list, tuple, functools.partial(np.array, dtype="i8"))))
+def test_lists_of_whole_numbers_are_labels_and_scores_or_an_error(truth, predictions, kind):
+    """No function reads them as ids: one number too many would change a value without a word."""
+    sizes = list(map(len, truth))
+    if sizes == list(map(len, predictions)):
+        flat = [list(itertools.chain(*rows)) for rows in (truth, predictions)]
+        expected = fn.evaluate(*flat, "rr", offsets=np.cumsum([0, *sizes]))
+        found = fn.evaluate([*map(kind, truth)], [*map(kind, predictions)], "rr")
+        np.testing.assert_array_equal(found.values, expected.values)
+    else:
+        both_ways = r"offsets=.*\[set\(ids\) for ids in truth\] and fn\.Recommendations\(predictions\)"
+        refused(both_ways, [*map(kind, truth)], [*map(kind, predictions)])
+    if all(sizes):
+        for read in (fn.Qrels, fn.Run, lambda rows: fn.fuse([rows, rows])):
+            with pytest.raises(fn.InvalidTypeError, match=r"Give \{query: ids\}, or fn\.Interactions .*offsets="):
+                read([*map(kind, truth)])
+
+
+def test_the_kind_of_the_predictions_does_not_make_ids_of_whole_numbers_in_the_truth():
+    for predictions in (fn.Recommendations([[5, 4], [2, 1]]), [{5}, {2}], [["a"], ["b"]]):
+        refused(r"as `truth` is of labels, .*\[set\(ids\) for ids in truth\]", [[1, 0], [3]], predictions)
+
+
 def test_ragged_lists_of_labels_and_scores():
     labels, scores = [[0, 2], [1], [0, 0, 1]], [[0.9, 0.8], [0.1], [0.3, 0.2, 0.1]]
     assert values(labels, scores) == values(pa.array(labels), pa.array(scores)) == [1 / 2, 1, 1 / 3]
@@ -278,9 +308,9 @@ def test_scores_of_one_element_and_columns_of_a_matrix():
 def test_class_of_each_row_and_probabilities():
     """Kaggle's MAP@k of one class a row: 1 / rank of the class among the first k."""
     classes, scores = np.array([2, 0, 1]), np.array([[0.1, 0.3, 0.6], [0.2, 0.5, 0.3], [0.3, 0.25, 0.4]])
-    for given in ((classes, scores), (classes.tolist(), scores.tolist()), (classes[:, None], scores)):
-        assert fn.evaluate(*given, "map@3").means() == [(1 + 1 / 3 + 1 / 3) / 3]
-        assert fn.evaluate(*given, "map@2").means() == [1 / 3]
+    for pair in ((classes, scores), (classes.tolist(), scores.tolist()), (classes[:, None], scores)):
+        assert fn.evaluate(*pair, "map@3").means() == [(1 + 1 / 3 + 1 / 3) / 3]
+        assert fn.evaluate(*pair, "map@2").means() == [1 / 3]
     refused("that of row 1 is 3. Number them", np.array([2, 3, 1]), scores)
     refused(r"fn.Interactions\(classes", [1, 0, 1], [0.1, 0.2, 0.3])
 
