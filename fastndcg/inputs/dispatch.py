@@ -22,7 +22,7 @@ from fastndcg.inputs.dicts import WHOLE_NUMBERS, holds_retrieved, is_id_list, is
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.duplicates import make_duplicates, settle_closed
 from fastndcg.inputs.formats import LabelsInFile, read_file, read_path
-from fastndcg.inputs.frames import Frame, find_usual_roles, is_frame, is_pandas
+from fastndcg.inputs.frames import Frame, find_usual_roles, is_frame, is_pandas, open_table
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import (
     Interactions,
@@ -55,7 +55,7 @@ from fastndcg.inputs.models import Model, match_scores, partition_model, read_sc
 from fastndcg.inputs.records import is_golden_set, is_records, read_golden_set, read_records
 from fastndcg.inputs.streams import FileRequest, Rows, ScoredRows, StreamedTables, TablePair, describe, parse_memory
 from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows, choose_run, refuse_repeated
-from fastndcg.inputs.table_sources import TableSource, open_tables
+from fastndcg.inputs.table_sources import TableSource
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings, check_pool
 from fastndcg.rankings.validation import Array, as_offsets, as_scores, count_before
@@ -197,7 +197,7 @@ def _request_truth(options: Options) -> FileRequest:
 
 def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTables | TablePair | Qrels:
     name = options.name("truth")
-    opened = open_tables(truth, name)
+    opened = open_table(truth, name)
     request = _request_truth(options)
     if isinstance(opened, TableSource):
         return request.open(opened, name, f"`{name}`")  # type: ignore[no-any-return]

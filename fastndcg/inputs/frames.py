@@ -1,5 +1,5 @@
 """
-Columns of data frames: pandas, Polars, pyarrow, DuckDB, others with an Arrow stream, and those of table_sources.py.
+Columns of data frames: pandas, Polars, pyarrow, DuckDB, others with an Arrow stream, and those of rare_tables.py.
 
 Which column has the queries, the documents, the labels and the scores is chosen from the names alone. Of several
 columns with usual names for queries or documents the first of these counts that only one column is: a column that the
@@ -16,6 +16,7 @@ import contextlib
 import copy
 import functools
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -33,8 +34,6 @@ from fastndcg.inputs.table_sources import (
     TableSource,
     check_column,
     convert_arrow_errors,
-    find_table_form,
-    open_tables,
     pyarrow,
 )
 from fastndcg.rankings.validation import Array
@@ -262,28 +261,71 @@ def _choose_all(letters: frozenset[str], names: Iterable[str]) -> list[str]:
 
 PLAIN = {str, dict, list, tuple, type(None)}  # of values that are no frames
 SOURCE_ROWS = 1 << 16  # that libraries read at once
+BY_NARWHALS = "open_by_narwhals"  # unless values have an Arrow stream
+# Modules, some of their classes, and the function of rare_tables.py that opens values of these, or of classes that
+# inherit from them.
+RARE_FORMS = (
+    ("datasets", "Dataset IterableDataset DatasetDict IterableDatasetDict", "open_hugging_face"),
+    ("pyarrow", "RecordBatchReader", "open_arrow_dataset"),
+    ("pyarrow._dataset", "Dataset Scanner", "open_arrow_dataset"),
+    ("dask.dataframe", "DataFrame", "open_dask_frame"),
+    ("polars", "LazyFrame", "open_lazy_frame"),
+    ("duckdb", "DuckDBPyConnection", "read_duckdb_result"),
+    ("narwhals", "DataFrame LazyFrame", "unwrap"),
+    ("modin.pandas", "DataFrame", BY_NARWHALS),
+    ("cudf", "DataFrame", BY_NARWHALS),
+    ("ibis", "Table", BY_NARWHALS),
+    ("pyspark.sql", "DataFrame", BY_NARWHALS),
+    ("pyspark.sql.connect.dataframe", "DataFrame", BY_NARWHALS),
+    ("sqlframe.base.dataframe", "BaseDataFrame", BY_NARWHALS),
+)
 
 
 def is_frame(value: Any) -> bool:
     """Return True for a data frame, a data set or a plan of one, but not for a single column."""
     if type(value) in PLAIN:
         return False
-    if find_table_form(value) is not None:
+    if is_pandas(value) or find_opener(value) is not None:
         return True
     if not hasattr(value, "__arrow_c_stream__"):
-        return is_pandas(value) and hasattr(value, "columns")
+        return False
     is_column = hasattr(value, "dtype") or hasattr(value, "type")
     return hasattr(value, "schema") or hasattr(value, "columns") or not is_column  # in pyarrow, columns decode names
 
 
 def is_pandas(value: Any) -> bool:
-    """Return True for an object of pandas, or of a class that inherits from one."""
-    return _is_of_pandas(type(value))  # type: ignore[arg-type]  # a type is hashable
+    """Return True for a frame of pandas, or of a class that inherits from it."""
+    return _is_of(type(value), "pandas", "DataFrame")
+
+
+def find_opener(value: Any) -> str | None:
+    """Return the name of the function of rare_tables.py that opens a value, or None."""
+    if isinstance(value, np.ndarray):
+        return None if value.dtype.names is None else "read_structured_array"
+    return _find_class_opener(type(value))  # type: ignore[arg-type]  # a type is hashable
 
 
 @functools.lru_cache(1 << 8)
-def _is_of_pandas(kind: Any) -> bool:
-    return any(base.__module__.partition(".")[0] == "pandas" for base in kind.__mro__)
+def _find_class_opener(kind: type) -> str | None:
+    for module, names, opener in RARE_FORMS:
+        if _is_of(kind, module, names) and not (opener == BY_NARWHALS and hasattr(kind, "__arrow_c_stream__")):
+            return opener
+    return None
+
+
+def _is_of(kind: type, module: str, names: str) -> bool:
+    """Return True if a class is one of a module, or inherits from one. The module is not imported."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and issubclass(kind, tuple(getattr(loaded, name, ()) for name in names.split()))
+
+
+def open_table(value: Any, name: str) -> Any:
+    """Open a value of a rare form, and return any other value, also a `TableSource`, as it is."""
+    while (opener := find_opener(value)) is not None:
+        from fastndcg.inputs import rare_tables  # late: most frames do without
+
+        value = getattr(rare_tables, opener)(value, name)
+    return value
 
 
 def list_column_names(value: Any) -> tuple[str, ...]:
@@ -307,11 +349,11 @@ class Frame:
         self.name = name
         self.first_row = first_row
         self.given = ColumnNames.of(columns)
-        self._is_pandas = is_pandas(frame)
-        opened = frame if self._is_pandas else open_tables(frame, name)
+        opened = open_table(frame, name)
+        self._is_pandas = is_pandas(opened)
         self._names, self._read = _open_columns(opened, name)
         self.candidates = find_roles(self.given, tuple(self._names))
-        self._n_rows = len(frame) if self._is_pandas else getattr(opened, "num_rows", None)
+        self._n_rows = len(opened) if self._is_pandas else getattr(opened, "num_rows", None)
 
     @functools.cached_property
     def _table(self) -> Any:

@@ -1,12 +1,7 @@
 """
-Rows in the objects of other libraries, and in files of Parquet, Feather and Arrow, brought to Arrow tables.
+Rows that are read table by table, and files of Parquet, Feather and Arrow as such.
 
-A form is a record: its name, a function that recognises its values, and one that opens them: as a `TableSource` whose
-tables are read one by one, as a pyarrow table, or as a dict of columns.
-
-- `Dataset.data` of Hugging Face is the table before rows were filtered, shuffled or selected. Only the dataset's own
-  readers follow its indices, so rows are read by ``with_format("arrow")``.
-- pyarrow's threads would read up to 1 GiB of a dataset in advance, whatever `memory` is.
+What other libraries hold becomes a `TableSource`, a pyarrow table or a dict of columns by a function of rare_tables.py.
 """
 
 from __future__ import annotations
@@ -15,16 +10,12 @@ import contextlib
 import errno
 import functools
 import glob
-import inspect
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
-from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.files import (
     File,
     as_address,
@@ -36,21 +27,16 @@ from fastndcg.inputs.files import (
     is_folder,
     spell_path,
 )
-from fastndcg.rankings.validation import is_masked_array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.imports import OptionalPackage, optional_import
 
 MOST_EMPTY = 50_000  # batches without rows, one after another: 1 s
 DIGITS = 14  # of a number of bytes of 10 TB or more, which only damaged data request
-READAHEAD = 2  # batches that pyarrow reads in advance
-SPLITS = ("DatasetDict", "IterableDatasetDict")
-FIRST_ROWS = 100  # that show the columns of a dataset without types
 MANY_FILES = "too many open files; close some, or raise their number (ulimit -n)"
 REPEATED = "Is this a"  # after this, pyarrow repeats the reason
 VALID = "valid Arrow data"
 WHOLE = "whole Arrow data"
 REMEDY = "Write the data anew"
-DUCKDB_METHODS = ("to_arrow_table", "fetch_arrow_table")  # of DuckDB 2, and of earlier ones
 
 PARQUET_MAGIC = (b"PAR1",)
 FILE_MAGIC = b"ARROW1\0\0"
@@ -132,204 +118,6 @@ def convert_arrow_errors(name: str, what: str, remedy: str = "Write it anew") ->
             raise
         reason = show_name(" ".join(str(error).partition(REPEATED)[0].split()).rstrip("."))
         raise InvalidInputError(f"{name} must hold {what}, but does not: {reason}. {remedy}") from None
-
-
-def is_hugging_face(value: Any) -> bool:
-    """Return True for a Dataset, an IterableDataset, or a dict of splits."""
-    kinds = {kind.__name__ for kind in type(value).__mro__ if kind.__module__.partition(".")[0] == "datasets"}
-    is_one_split = hasattr(value, "with_format") and not kinds.isdisjoint(("Dataset", "IterableDataset"))
-    return is_one_split or not kinds.isdisjoint(SPLITS)
-
-
-def open_hugging_face(dataset: Any, name: str) -> TableSource:
-    """Return the rows of a dataset, in its order. Raise for a dict of splits."""
-    if isinstance(dataset, Mapping):
-        split = next(iter(dataset), "test")
-        raise InvalidTypeError(
-            f"`{name}` must be one split, but is a {type(dataset).__name__} of {join_names(dataset)}. Pass one: "
-            f"dataset[{shorten(split)}]"
-        )
-    if hasattr(dataset, "num_rows"):
-        schema = dataset.features.arrow_schema
-        read = functools.partial(_read_hugging_face, dataset)
-        return TableSource(tuple(dataset.column_names), read, "any", schema, functools.partial(len, dataset))
-    names = dataset.column_names
-    if names is None:  # a generator without features
-        with convert_arrow_errors(f"`{name}`", WHOLE):
-            first = next(_iterate(dataset, FIRST_ROWS), None)
-        if first is None:
-            raise InvalidInputError(f"`{name}` must hold rows, but the IterableDataset has none. Check its generator")
-        names = first.column_names
-    return TableSource(tuple(names), functools.partial(_read_hugging_face, dataset), "costly")
-
-
-def _read_hugging_face(dataset: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
-    """Read some columns of the rows that the dataset's indices name."""
-    if dataset.column_names is not None:
-        dataset = dataset.select_columns(list(columns))
-    for table in _iterate(dataset, most):
-        yield table.select(list(columns))
-
-
-def _iterate(dataset: Any, most: int) -> Iterator[Any]:
-    tables: Iterator[Any] = iter(dataset.with_format("arrow").iter(batch_size=most))
-    return tables
-
-
-def is_arrow_dataset(value: Any) -> bool:
-    """Return True for a Dataset, a Scanner or a RecordBatchReader of pyarrow."""
-    kinds = {kind.__name__ for kind in type(value).__mro__ if kind.__module__.startswith("pyarrow.")}
-    return not kinds.isdisjoint(("Dataset", "Scanner", "RecordBatchReader"))
-
-
-def open_arrow_dataset(value: Any, name: str) -> TableSource:
-    """Return the rows of a Dataset, a Scanner or a RecordBatchReader."""
-    del name
-    if hasattr(value, "scanner"):
-        schema = value.schema
-        read: Any = functools.partial(_scan, value)
-        return TableSource(tuple(schema.names), read, "any", schema, value.count_rows)
-    schema = getattr(value, "projected_schema", None) or value.schema
-    return TableSource(tuple(schema.names), functools.partial(_read_batches, value), "one", schema)
-
-
-def _scan(dataset: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
-    """Scan a dataset, whose filter holds."""
-    scanner = dataset.scanner(
-        columns=list(columns), batch_size=most, batch_readahead=READAHEAD, fragment_readahead=1, use_threads=False
-    )
-    for batch in scanner.to_batches():
-        yield pyarrow.Table.from_batches([batch])
-
-
-def _read_batches(reader: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
-    """Read the batches of a scanner or reader, as they come."""
-    del most
-    for batch in reader.to_batches() if hasattr(reader, "to_batches") else reader:
-        yield pyarrow.Table.from_batches([batch]).select(list(columns))
-
-
-def is_dask_frame(value: Any) -> bool:
-    """Return True for a data frame of Dask."""
-    is_dask = type(value).__module__.partition(".")[0] in ("dask", "dask_expr")
-    return is_dask and hasattr(value, "columns") and hasattr(value, "to_delayed")
-
-
-def open_dask_frame(frame: Any, name: str) -> TableSource:
-    """Return the rows of a frame, partition after partition."""
-    del name
-    index = [frame.index.name] if isinstance(frame.index.name, str) else []
-    return TableSource((*map(str, frame.columns), *index), functools.partial(_read_dask, frame), "costly")
-
-
-def _read_dask(frame: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
-    """Compute each partition of some columns once."""
-    del most
-    selected = frame[[name for name in frame.columns if name in columns]]
-    for partition in selected.to_delayed():
-        table = pyarrow.table(partition.compute()).select(list(columns))
-        for place, field in enumerate(table.schema):
-            if pyarrow.types.is_floating(field.type):  # pandas' NaN, which Arrow reads as null
-                table = table.set_column(place, field.name, table.column(place).fill_null(np.nan))
-        yield table.replace_schema_metadata(None)
-
-
-def is_lazy_frame(value: Any) -> bool:
-    """Return True for a lazy frame of Polars, or one of narwhals, which wraps it."""
-    return type(value).__name__ == "LazyFrame" and hasattr(value, "collect_schema")
-
-
-def open_lazy_frame(frame: Any, name: str) -> TableSource:
-    """Return the rows of a lazy frame, of which only the needed columns are collected."""
-    del name
-    names = tuple(frame.collect_schema().names())
-    return TableSource(names, functools.partial(_collect, frame), "costly", is_streamed=False)
-
-
-def _collect(frame: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
-    """Collect some columns."""
-    del most
-    selected = frame.select(list(columns))
-    has_engines = "engine" in inspect.signature(selected.collect).parameters  # not that of narwhals
-    yield pyarrow.table(selected.collect(engine="streaming") if has_engines else selected.collect())
-
-
-def is_duckdb_connection(value: Any) -> bool:
-    """Return True for a connection, which also is what its `execute` returns."""
-    return type(value).__name__ == "DuckDBPyConnection"
-
-
-def read_duckdb_result(connection: Any, name: str) -> Any:
-    """Fetch the rows of the last query. Raise if there are no rows, or they have been fetched."""
-    fetch = next(getattr(connection, method) for method in DUCKDB_METHODS if hasattr(connection, method))
-    try:
-        with warnings.catch_warnings():  # of a copy that only relations do without
-            warnings.simplefilter("ignore", UserWarning)
-            table = fetch() if connection.description else None
-    except Exception as error:
-        if type(error).__name__ != "InvalidInputException":
-            raise
-        table = None
-    if table is None:
-        raise InvalidInputError(
-            f"`{name}` must hold the rows of a query, but the connection has none, or they have been fetched: it keeps "
-            "those of its last query only. Pass a relation for each: connection.sql(QUERY)"
-        )
-    return table
-
-
-def is_structured_array(value: Any) -> bool:
-    """Return True for an array of records."""
-    return isinstance(value, np.ndarray) and value.dtype.names is not None
-
-
-def read_structured_array(records: Any, name: str) -> dict[str, Any]:
-    """Return the fields of records as columns."""
-    if records.ndim != 1:
-        raise InvalidTypeError(
-            f"`{name}` must have one dimension if it is a structured array, but its shape is {records.shape}. Pass one "
-            "record for each document"
-        )
-    if is_masked_array(records):
-        raise InvalidTypeError(f"`{name}` must not be a masked structured array. Drop or fill what is masked")
-    columns: dict[str, Any] = {}
-    for field in records.dtype.names:
-        values = np.ascontiguousarray(records[field])
-        columns[field] = values if values.ndim == 1 else list(values)
-    return columns
-
-
-class TableForm(NamedTuple):
-    """A kind of objects with rows and columns, and how they are opened. Error messages call the object by a name."""
-
-    name: str
-    matches: Callable[[Any], bool]
-    open: Callable[[Any, str], Any]
-
-
-TABLE_FORMS = (
-    TableForm("Hugging Face Dataset", is_hugging_face, open_hugging_face),
-    TableForm("pyarrow Dataset, Scanner or RecordBatchReader", is_arrow_dataset, open_arrow_dataset),
-    TableForm("Dask frame", is_dask_frame, open_dask_frame),
-    TableForm("Polars LazyFrame", is_lazy_frame, open_lazy_frame),
-    TableForm("DuckDB connection", is_duckdb_connection, read_duckdb_result),
-    TableForm("structured array", is_structured_array, read_structured_array),
-)
-
-
-def find_table_form(value: Any) -> TableForm | None:
-    """Return the first form that recognises a value, or None."""
-    if type(value).__module__.partition(".")[0] == "pandas":  # the most frequent one, which is no form here
-        return None
-    return next((form for form in TABLE_FORMS if form.matches(value)), None)
-
-
-def open_tables(value: Any, name: str) -> Any:
-    """Open a value of a form in the registry, and return any other value, also a `TableSource`, as it is."""
-    if isinstance(value, TableSource):
-        return value
-    form = find_table_form(value)
-    return value if form is None else form.open(value, name)
 
 
 def check_column(column: Any, what: str, first_row: int = 0) -> None:

@@ -2,12 +2,15 @@
 
 import copy
 import pickle
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from table_forms import BATCH, IN_MEMORY, TABLE_FORMS, write_feather
 
 import fastndcg as fn
+from fastndcg.inputs import frames, rare_tables
 
 pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")
@@ -170,21 +173,49 @@ def _record(reads):
     return read
 
 
-def test_lazy_frames_of_narwhals():
-    """Its `collect` knows no engine."""
+def test_frames_of_narwhals_are_those_they_wrap():
+    narwhals = pytest.importorskip("narwhals")
+    expected = fn.evaluate(GOOD, metrics="rr").to_dict()
+    frame = GOOD.to_pandas()
+    for native in (frame, pl.from_arrow(GOOD), pl.from_arrow(GOOD).lazy(), duckdb.from_arrow(GOOD), GOOD):
+        assert fn.evaluate(narwhals.from_native(native), metrics="rr").to_dict() == expected
+    frame.loc[0, "score"] = np.nan  # in pandas a value, in Arrow none
+    with pytest.raises(fn.InvalidInputError, match="`scores` must not be NaN"):
+        fn.evaluate(narwhals.from_native(frame), metrics="rr")
 
-    class LazyFrame:
-        def collect_schema(self):
-            return pl.from_arrow(GOOD).schema
 
-        def select(self, columns):
-            self.columns = columns
-            return self
+class Modin:
+    """A frame that has no Arrow stream, as those of Modin, which narwhals would know."""
 
-        def collect(self):
-            return GOOD.select(self.columns)
+    def __init__(self, frame):
+        self.frame = frame
 
-    assert fn.evaluate(LazyFrame(), metrics="rr").to_dict() == fn.evaluate(GOOD, metrics="rr").to_dict()
+    def __narwhals_dataframe__(self):
+        return self.frame._compliant_frame
+
+
+def test_frames_without_a_stream_are_read_by_narwhals(monkeypatch):
+    narwhals = pytest.importorskip("narwhals")
+    monkeypatch.setitem(sys.modules, "modin.pandas", SimpleNamespace(DataFrame=Modin))
+    frames._find_class_opener.cache_clear()
+    rows = GOOD.to_pandas()
+    made = Modin(narwhals.from_native(rows))
+    assert fn.evaluate(made, metrics="rr").to_dict() == fn.evaluate(GOOD, metrics="rr").to_dict()
+    columns = [["query", "document", "label"], ["query", "document", "score"]]
+    both = [Modin(narwhals.from_native(rows[names])) for names in columns]
+    assert fn.evaluate(*both, "rr").to_dict() == fn.evaluate(GOOD, metrics="rr").to_dict()
+    rows.loc[0, "score"] = np.nan
+    with pytest.raises(fn.InvalidInputError, match="`scores` must not be NaN"):
+        fn.evaluate(Modin(narwhals.from_native(rows)), metrics="rr")
+    monkeypatch.setitem(sys.modules, "narwhals", None)
+    message = r"^reading frames of \w+ needs narwhals\. Install it: pip install narwhals$"
+    with pytest.raises(fn.MissingPackageError, match=message):
+        fn.evaluate(made, metrics="rr")
+
+
+def test_forms_of_libraries_have_their_functions():
+    for _, _, opener in frames.RARE_FORMS:
+        assert callable(getattr(rare_tables, opener))
 
 
 def test_connections_without_rows():
@@ -227,17 +258,12 @@ def test_dicts_of_columns_of_other_kinds():
 
 @pytest.mark.parametrize("memory", [None, "8kB"])
 def test_columns_that_change_their_type(memory):
-    class Scanner:  # of pyarrow, whose readers have one schema: as a generator without types
-        projected_schema = GOOD.schema
-
-        def to_batches(self):
-            yield from GOOD.to_batches()
-            yield from GOOD.set_column(2, "label", pa.array(ROWS / 2)).to_batches()
-
-    Scanner.__module__ = "pyarrow._dataset"
+    halves = GOOD.to_pandas(), GOOD.set_column(2, "label", pa.array(ROWS / 2)).to_pandas()
+    dask = pytest.importorskip("dask.dataframe")
+    parts = dask.from_map(lambda half: half, halves, meta=halves[0].iloc[:0], enforce_metadata=False)
     message = "column 'label' is int64 in the first rows and double from row 60 on. Cast it to one type"
     with pytest.raises(fn.InvalidInputError, match=message):
-        fn.evaluate(fn.Rows(Scanner(), memory=memory), metrics="rr")
+        fn.evaluate(fn.Rows(parts, memory=memory), metrics="rr")
 
 
 FRAME = pd.DataFrame({

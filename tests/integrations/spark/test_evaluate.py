@@ -64,6 +64,20 @@ def test_rows_equal_one_machine(session, spark, partitions):
     check_same(result, expected)
 
 
+def test_frames_on_this_machine(session):
+    """By the Arrow stream of Spark 4.2 and later, and by narwhals for others."""
+    from fastndcg.inputs import rare_tables
+
+    rows = draw_rows()
+    expected = fn.evaluate(fn.Rows(rows, columns=NAMES), metrics=METRICS).values.tobytes()
+    frame = session.createDataFrame(rows)
+    assert fn.evaluate(fn.Rows(frame, columns=NAMES), metrics=METRICS).values.tobytes() == expected
+    source = rare_tables.open_by_narwhals(frame, "truth")
+    assert len(source.names) == 5
+    read = source.read_whole(list(NAMES.values()), 1000)
+    assert fn.evaluate(fn.Rows(read, columns=NAMES), metrics=METRICS).values.tobytes() == expected
+
+
 @pytest.mark.parametrize("convention", ["trec_eval", "lightgbm", "default(ties=id_ascending)", "default(undefined=0)"])
 def test_conventions_are_those_of_one_machine(session, spark, convention):
     rows = draw_rows()
