@@ -16,6 +16,7 @@ from typing import Any
 from fastndcg.runtime.imports import load, load_submodules
 
 __version__ = "0.1.0"
+READ_BY = {"read_qrels": "Qrels", "read_run": "Run"}  # functions that other packages and early states have
 _load_submodule = load_submodules(__name__)
 
 
@@ -33,6 +34,8 @@ def __getattr__(name: str) -> Any:
     """Return a public name when it is first used, so that importing the package costs nothing."""
     if name == "__all__":
         return sorted(_read_places())
+    if name in READ_BY:
+        raise AttributeError(f"fastndcg has no {name}: fn.{READ_BY[name]}(path) reads files, and every other form")
     place = _read_places().get(name, name)
     if place == name:
         return _load_submodule(name)

@@ -11,6 +11,7 @@ from fastndcg.errors import RegisteredMetricError as RegisteredMetricError
 from fastndcg.errors import UndefinedMetricError as UndefinedMetricError
 from fastndcg.errors import UnknownConventionError as UnknownConventionError
 from fastndcg.errors import UnknownFusionError as UnknownFusionError
+from fastndcg.errors import UnknownIdError as UnknownIdError
 from fastndcg.errors import UnknownMetricError as UnknownMetricError
 from fastndcg.evaluation import Evaluator as Evaluator
 from fastndcg.evaluation import evaluate as evaluate

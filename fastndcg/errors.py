@@ -89,6 +89,10 @@ class UnknownFusionError(InvalidInputError, LookupError):
     """Raised if no fusion method or normalisation has this name, or if the method has no such parameter."""
 
 
+class UnknownIdError(InvalidInputError, KeyError):
+    """Raised if judgments or a run do not have this query, or a query this document."""
+
+
 class UndefinedMetricError(FastndcgError, ValueError):
     """Raised if a metric is undefined for a query and the convention has ``undefined="raise"``."""
 

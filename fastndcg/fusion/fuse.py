@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, shorten, suggest_name
+from fastndcg.errors import InvalidInputError, Option
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.inputs import read_runs
 from fastndcg.fusion.joined_runs import FusedCounts, JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, Weights, apply_method, check_absent, read_weights
 from fastndcg.fusion.training import train_method
-from fastndcg.inputs.ids import IdColumn
+from fastndcg.inputs.ids import find_id
 from fastndcg.inputs.messages import Options, Source, answer_keywords
 from fastndcg.inputs.table import Run, TableRows
 from fastndcg.kernels.lookup import load_kernels
@@ -254,7 +254,9 @@ class FusedRun(Run):
         Raises
         ------
         InvalidInputError
-            If the fused run has no such query or document, or is a part of a fused run, which has no runs.
+            If the fused run is a part of one, which has no runs.
+        UnknownIdError
+            If the fused run has no such query or document.
 
         Examples
         --------
@@ -277,11 +279,11 @@ class FusedRun(Run):
             raise InvalidInputError(
                 "`explain` needs the runs, which a part of a fused run lacks. Call it on the result of fuse"
             )
-        return FusedQuery(self, _find(self.queries, query, "query", "the fused run"), self._inputs)
+        return FusedQuery(self, find_id(self.queries.names().tolist(), query, "query", "the fused run"), self._inputs)
 
     def __repr__(self) -> str:
         method = f" by {self.method}" if self.method else ""
-        return "\n".join([f"{super().__repr__()}{method}", *self.notes])
+        return "\n".join([f"{self._describe()}{method}", *self.notes])
 
 
 class FusedQuery:
@@ -302,7 +304,7 @@ class FusedQuery:
     def explain(self, document: Any) -> Table[FusionShare]:
         """Return what each run gives to a document: see `FusedRun.explain`."""
         inputs, joined = self._inputs, self._joined
-        place = _find(self._documents, document, "document", f"query {show_name(self._name)}")
+        place = find_id(self._documents.names().tolist(), document, "document", f"query {show_name(self._name)}")
         name = self._documents.name(place)
         d = self._names.index(name)
         ranks = self._ranked.ranks[:, d].tolist()
@@ -386,18 +388,6 @@ def _number_last_scores(joined: JoinedRuns) -> Array:
     numbers = np.zeros(len(joined.row_documents), "i8")
     numbers[joined.document_rows] = np.unique(keys, return_inverse=True)[1]
     return numbers
-
-
-def _find(ids: IdColumn, wanted: Any, what: str, where: str) -> int:
-    """Return the place of an id, or raise an error."""
-    names: list[Any] = ids.names().tolist()
-    if wanted in names:
-        return names.index(wanted)
-    if ids.are_texts != isinstance(wanted, str):
-        kind = "texts" if ids.are_texts else "whole numbers"
-        raise InvalidTypeError(f"`{what}` must be one of the ids, which are {kind}, not {shorten(wanted)}. Convert it")
-    hint = suggest_name(str(wanted), [str(name) for name in names]) or " Check that the id is written alike"
-    raise InvalidInputError(f"`{what}` must be in {where}, but {shorten(wanted)} is not.{hint}")
 
 
 def _find_points(

@@ -15,7 +15,7 @@ from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import Recommendations, read_unpadded_items
 from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.models import Model
-from fastndcg.inputs.table import Qrels, RepeatedRun, Run, TableRows
+from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows
 
 FEWEST = 2
 
@@ -62,7 +62,7 @@ def pair_names(runs: Any, argument: str) -> list[tuple[Any, Any]]:
     """Return each run with its name."""
     if isinstance(runs, Mapping):
         return list(runs.items())
-    if isinstance(runs, str | bytes | Run) or not isinstance(runs, Iterable) or hasattr(runs, "columns"):
+    if isinstance(runs, str | bytes | Table) or not isinstance(runs, Iterable) or hasattr(runs, "columns"):
         raise InvalidTypeError(
             f"`{argument}` must be {{name: run}}, or a list of runs or paths, not {type(runs).__name__}. For one run "
             "there is nothing to fuse"

@@ -113,6 +113,18 @@ def _read_pivot(kind: type[Qrels | Run], frame: Any, options: Options) -> Any:
     return kind.of(TableRows.in_order(queries, offsets, documents, values[rows, places]), source)
 
 
+def is_indexed_series(value: Any) -> bool:
+    """Return True for a Series of pandas with an index of queries and documents."""
+    return is_pandas(value) and getattr(value, "ndim", 0) == 1 and getattr(value.index, "nlevels", 1) == 2
+
+
+def _read_series(kind: type[Qrels | Run], series: Any, options: Options) -> Any:
+    if kind is Qrels and any(cut is not None for cut in (options.offsets, options.groups, options.query_ids)):
+        return _read_labels(series, options)
+    queries, documents = map(series.index.get_level_values, (0, 1))
+    return kind.of_columns(queries, documents, series.to_numpy())
+
+
 def _read_golden_set(truth: Any, options: Options) -> Qrels:
     options.check_no_columns()
     return Qrels.of_dict(read_golden_set(truth))
@@ -282,6 +294,9 @@ FORMS = (
                   path, FileRequest(choose_run(options), options.name_columns("predictions"), options)), (str,)),
     InputForm("", is_pivot, lambda truth, options: _read_pivot(Qrels, truth, options),
               lambda run, options: _read_pivot(choose_run(options), run, options)),
+    InputForm("", is_indexed_series,
+              lambda truth, options: _read_series(Qrels, truth, options),
+              lambda run, options: _read_series(choose_run(options), run, options)),
     InputForm("a data frame", is_frame, _read_truth_frame, _read_run_frame),
     InputForm("a dict of columns", _is_column_dict, _read_truth_frame, _read_run_frame, (dict,)),
     InputForm("a dict of retrieved documents", holds_retrieved,

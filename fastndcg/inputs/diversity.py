@@ -15,7 +15,7 @@ from fastndcg.inputs.arrays import encode
 from fastndcg.inputs.dicts import READ_AS_IDS, holds_groups, list_groups, plain_rows, snapshot
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import IdColumn, group, join_segments
-from fastndcg.inputs.messages import Source
+from fastndcg.inputs.messages import Source, answer_keywords
 from fastndcg.inputs.table import Qrels, Table, TableRows
 from fastndcg.rankings.rankings import Patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels, put, read_only
@@ -86,6 +86,7 @@ class DiversityQrels(Qrels):
     subtopics: IdColumn  # their ids, query after query: query q owns subtopic_offsets[q] up to subtopic_offsets[q + 1]
     subtopic_offsets: Array
 
+    @answer_keywords
     def __new__(
         cls,
         data: Any,
@@ -270,6 +271,9 @@ class DiversityQrels(Qrels):
             "document": self.documents.take(rows).names(), "label": judgments.labels,
         }  # fmt: skip
         return columns | ({"importance": self.importance[subtopics]} if self.has_importance else {})
+
+    def _describe_values(self) -> str:
+        return f", {len(set(self.subtopics.names().tolist()))} subtopics{super()._describe_values()}"
 
     @property
     def has_importance(self) -> bool:

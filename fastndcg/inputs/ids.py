@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownIdError, shorten, suggest_name
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.kernels.shared import IdBytes
 from fastndcg.rankings.validation import Array, count_before, read_only
@@ -278,6 +278,18 @@ def _refuse_kinds(first: IdColumn, second: IdColumn, what: str, sides: tuple[str
         f"ids of {what} are {kinds[0]} in the {sides[0]}, such as {shorten(first.name(0))}, "
         f"but {kinds[1]} in the {sides[1]}, such as {shorten(second.name(0))}. {remedy}"
     )
+
+
+def find_id(names: Sequence[Any], wanted: Any, what: str, where: str) -> int:
+    """Return the place of an id among names, or raise an error."""
+    if wanted in names:
+        return names.index(wanted)
+    are_texts = len(names) > 0 and isinstance(names[0], str)
+    if len(names) and are_texts != isinstance(wanted, str):
+        kind = "texts" if are_texts else "whole numbers"
+        raise UnknownIdError(f"`{what}` must be one of the ids, which are {kind}, not {shorten(wanted)}. Convert it")
+    hint = suggest_name(str(wanted), map(str, names)) or " Check that the id is written alike"
+    raise UnknownIdError(f"`{what}` must be in {where}, but {shorten(wanted)} is not.{hint}")
 
 
 SPAN = 1 << 17  # rows in the piece of work of a thread

@@ -331,6 +331,25 @@ _CUTOFF = "The cutoff belongs to a metric: 'ndcg@10'"
 _SIDES = "are the first arguments: {call}"
 _KNOWN = "Items that users know are `interactions` in beyond_accuracy, and `exclude` in evaluate"
 _METHOD = "belongs to the method: "
+_READING = {  # of classes that read a table
+    **dict.fromkeys(("name", "names", "tag"), "Names belong to where runs are compared: {name: run}"),
+    **dict.fromkeys(
+        (
+            "path", "file", "filename", "filepath", "file_path", "url", "df", "frame", "table", "rows", "records",
+            "qrels", "run", "runs", "qrels_dict", "run_dict", "dict", "results", "truth", "predictions",
+        ),
+        "It is the first argument: {call}",
+    ),
+    **dict.fromkeys(
+        (
+            "q_id_col", "doc_id_col", "score_col", "query_col", "doc_col", "label_col", "query_column", "doc_column",
+            "document_column", "score_column", "label_column", "qid", "query", "query_id", "doc", "document", "doc_id",
+            "docid", "docno", "score", "label", "relevance",
+        ),
+        'Columns are named by columns={"query": NAME, "document": NAME, …}',
+    ),
+    **dict.fromkeys(("kind", "type", "filetype", "file_type", "file_format"), "The format of a file is format='trec'"),
+}  # fmt: skip
 ANSWERS = {  # for keywords that other programs have, by function: those of "" are for each that lacks an own one
     "": {
         **dict.fromkeys(("k", "top_k", "top_n", "cutoff"), _CUTOFF),
@@ -356,6 +375,7 @@ ANSWERS = {  # for keywords that other programs have, by function: those of "" a
         "margin": "It belongs to a method: compare(…).equivalence(margin)",
         "power": "It belongs to a method: compare(…).smallest_difference(power)",
     },
+    **dict.fromkeys(("Qrels", "Run", "DiversityQrels", "Rows"), _READING),
     "gate": dict.fromkeys(("old", "new", "run", "runs", "systems"), "Both runs are arguments by place: {call}"),
     "explain": {
         **dict.fromkeys(("q", "qid", "query_id"), "The query to explain is query="),
@@ -388,7 +408,7 @@ def answer_keywords(function: Callable[P, T]) -> Callable[P, T]:
             return function(*arguments, **keywords)
         except TypeError:
             _refuse_keywords(function, keywords)
-            _refuse_places(function, len(arguments))
+            _refuse_places(function, len(arguments), keywords)
             raise
 
     return call
@@ -396,7 +416,7 @@ def answer_keywords(function: Callable[P, T]) -> Callable[P, T]:
 
 def _refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) -> None:
     """Raise an error for the first keyword that a function does not have, with what to write in its place."""
-    name = function.__qualname__.removesuffix(".__init__")
+    name = _name(function)
     parameters = inspect.signature(function).parameters
     answers = ANSWERS[""] | ANSWERS.get(name, {})
     hands_on = "options" in parameters  # of gate, to Evaluator
@@ -407,24 +427,38 @@ def _refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) 
         answer = f"It belongs to the convention: convention='default({unknown}={keywords[unknown]})'"
     else:
         answer = answers.get(unknown) or suggest_name(unknown, parameters).strip() or "Leave it out"
-    call = f"{name}({', '.join(_list_sides(function)).removeprefix('self, ')}, …)"
-    answer = answer.replace("{call}", call).replace("{name}", unknown)
+    answer = answer.replace("{call}", _spell_call(function)).replace("{name}", unknown)
     raise InvalidTypeError(f"`{unknown}` is no argument of {name}. {answer}") from None
 
 
-def _refuse_places(function: Callable[..., Any], n_given: int) -> None:
-    """Raise an error for more arguments by place than a function has."""
+def _refuse_places(function: Callable[..., Any], n_given: int, keywords: Mapping[str, Any]) -> None:
+    """Raise an error for more arguments by place than a function has, and for one that it needs and lacks."""
+    parameters = inspect.signature(function).parameters
     sides = _list_sides(function)
+    n_given -= "self" in parameters or "cls" in parameters
     if n_given > len(sides):
-        name = function.__qualname__.removesuffix(".__init__")
-        answer = ANSWERS.get(name, {}).get("", "Name the others")
-        raise InvalidTypeError(f"{name} takes {', '.join(sides).removeprefix('self, ')} by place. {answer}") from None
+        answer = ANSWERS.get(_name(function), {}).get("", "Name the others")
+        raise InvalidTypeError(f"{_name(function)} takes {', '.join(sides)} by place. {answer}") from None
+    for side in sides[n_given:]:
+        if side not in keywords and parameters[side].default is inspect.Parameter.empty:
+            raise InvalidTypeError(f"`{side}` is missing: call {_spell_call(function)}") from None
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """Return the name of a function, or of the class that it is of."""
+    return function.__qualname__.removesuffix(".__init__").removesuffix(".__new__")
+
+
+def _spell_call(function: Callable[..., Any]) -> str:
+    """Return a call with the arguments by place."""
+    return f"{_name(function)}({', '.join(_list_sides(function))}, …)"
 
 
 def _list_sides(function: Callable[..., Any]) -> list[str]:
     """Return the names of the arguments that a function takes by place."""
     parameters = inspect.signature(function).parameters.items()
-    return [key for key, parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return [key for key, parameter in parameters if parameter.kind is kind and key not in ("self", "cls")]
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.frames import ColumnNames, Frame
 from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, group, split_spans
 from fastndcg.inputs.join import tie_keys
-from fastndcg.inputs.messages import Options, Source
+from fastndcg.inputs.messages import Options, Source, answer_keywords
 from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows, describe_row, refuse_repeated, refuse_sizes
 from fastndcg.inputs.table_sources import WHOLE, TableSource, convert_arrow_errors, pyarrow
 from fastndcg.named_conventions import Convention
@@ -248,6 +248,7 @@ class Rows:
 
     __slots__ = ("_again", "columns", "data", "format", "memory")
 
+    @answer_keywords
     def __init__(
         self,
         data: Any,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import chain, pairwise
 from typing import Any, ClassVar, NamedTuple, Self
@@ -11,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from fastndcg.choices import DuplicateChoice, DuplicateRanks, Format, WrittenFormat
-from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Row, Words, shorten
+from fastndcg.errors import Column, FastndcgError, InvalidInputError, InvalidTypeError, Row, Words, shorten
 from fastndcg.exports import Exportable, FilePath, PrintedTable
 from fastndcg.inputs.arrays import convert_ranks
 from fastndcg.inputs.dicts import (
@@ -26,10 +27,11 @@ from fastndcg.inputs.dicts import (
     snapshot,
 )
 from fastndcg.inputs.frames import ColumnNames, Frame
-from fastndcg.inputs.ids import SPAN, Groups, IdColumn, group, join_segments, make_comparable, run_on_spans
-from fastndcg.inputs.messages import Options, Source, refuse_chroma, refuse_row
+from fastndcg.inputs.ids import SPAN, Groups, IdColumn, find_id, group, join_segments, make_comparable, run_on_spans
+from fastndcg.inputs.messages import Options, Source, answer_keywords, refuse_chroma, refuse_row
 from fastndcg.inputs.writers import (
     DEFAULT_TAG,
+    format_label,
     list_csv,
     list_json,
     list_trec_qrels,
@@ -69,14 +71,27 @@ class TableRows(NamedTuple):
         return cls(queries, Groups(offsets, None, offsets[:-1]), documents, values)
 
 
+_PLACES: weakref.WeakKeyDictionary[Table, dict[Any, int]] = weakref.WeakKeyDictionary()
+
+
 def _make_empty(kind: type[Any]) -> Any:
     """Return an object to restore a pickle in: `__new__` of the class reads data."""
     return object.__new__(kind)
 
 
+class _Absent:
+    """A constructor that other packages have, and the class takes over."""
+
+    def __get__(self, _: object, kind: type[Table]) -> Any:
+        raise AttributeError(f"{kind.__name__} has no such constructor: fn.{kind.__name__}(data) reads every form")
+
+
 class Table(ReadOnly, Exportable):
     """
     Rows of (query, document, value), query after query. No document occurs twice in a query.
+
+    ``len(table)`` counts rows, as that of a frame does. Iteration yields the ids of queries, and ``table[query]`` is
+    {document: value}, of a run by falling score.
 
     Attributes
     ----------
@@ -90,7 +105,7 @@ class Table(ReadOnly, Exportable):
     source : Source
     """
 
-    __slots__ = ("_rows", "documents", "offsets", "queries", "source", "values")
+    __slots__ = ("__weakref__", "_rows", "documents", "offsets", "queries", "source", "values")
 
     queries: IdColumn
     offsets: Array
@@ -107,6 +122,7 @@ class Table(ReadOnly, Exportable):
     by_subtopic: ClassVar[bool] = False
     may_repeat: ClassVar[bool] = False  # a document may occur several times in a query
     repeats_remedy: ClassVar[tuple[Any, ...]] = ("Keep one of them",)
+    from_df = from_dict = from_file = from_frame = _Absent()
 
     @classmethod
     def _read(cls, data: Any, others: tuple[Any, ...], **options: Any) -> Self:
@@ -368,8 +384,43 @@ class Table(ReadOnly, Exportable):
     def __len__(self) -> int:
         return len(self.values)
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._number_queries())
+
+    def __contains__(self, query: Any) -> bool:
+        return query in self._number_queries()
+
+    def __getitem__(self, query: Any) -> dict[Any, Any]:
+        places = self._number_queries()
+        place = places[query] if query in places else find_id(list(places), query, "query", f"the {self.what}")
+        first, stop = self.offsets[place : place + 2].tolist()
+        one = self._take(np.array([place]), np.arange(first, stop), np.array([0, stop - first]))
+        return one._list_ranked()
+
+    def _number_queries(self) -> dict[Any, int]:
+        """Return the place of each query, from the first such call on."""
+        places = _PLACES.get(self)
+        if places is None:
+            places = _PLACES[self] = {query: place for place, query in enumerate(self.queries.names().tolist())}
+        return places
+
+    def _list_ranked(self) -> dict[Any, Any]:
+        """Return {document: value} of the only query, ranked documents in rank order."""
+        return next(self.iterate_dicts())[1]
+
+    def _describe(self) -> str:
+        """Return what the table holds, and the file that it comes from."""
+        name = self.source.name
+        origin = "" if name.startswith(("the ", "`")) else f", from {show_name(name)}"
+        kind, rows = type(self).__name__.removeprefix("Repeated"), "rows" if self.may_repeat else "documents"
+        return f"{kind} of {len(self.queries)} queries, {len(self)} {rows}{self._describe_values()}{origin}"
+
+    def _describe_values(self) -> str:
+        """Return what values the rows have: the labels of judgments."""
+        return ""
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__} of {len(self.queries)} queries, {len(self)} documents"
+        return "\n".join([self._describe(), *self.source.notes])
 
     def refuse(self, offenders: Array, rule: str, *remedy: Any) -> None:
         """Raise for the first row that breaks a rule, if one does. The remedy is parts of a message."""
@@ -573,7 +624,7 @@ class Qrels(Table):
     Examples
     --------
     >>> fn.Qrels({"q1": {"d1": 2, "d2": 0}})
-    Qrels of 1 queries, 2 documents
+    Qrels of 1 queries, 2 documents, labels 0 to 2
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -594,6 +645,7 @@ class Qrels(Table):
     patterns: Patterns | None = None  # labels number these patterns if judgments are by subtopic
     has_alternatives: bool = False
 
+    @answer_keywords
     def __new__(
         cls,
         data: Any,
@@ -623,6 +675,11 @@ class Qrels(Table):
         """
         del queries
         return self.patterns
+
+    def _describe_values(self) -> str:
+        labels = self._export_columns()["label"]
+        low, high = (format_label(end.item()) for end in (labels.min(), labels.max())) if len(labels) else ("", "")
+        return "" if not low else f", label {low}" if low == high else f", labels {low} to {high}"
 
     def to_trec(self) -> str:
         """Return the judgments in TREC's format: query, 0, document, label."""
@@ -726,6 +783,7 @@ class Run(Table):
     keys: Array | None = None  # numbers that order rows of equal score by id, None where ids do
     duplicates: Any = None  # `Duplicates`: which rows count is settled when the run is joined
 
+    @answer_keywords
     def __new__(
         cls,
         data: Any,
@@ -754,6 +812,9 @@ class Run(Table):
     def _settled(self) -> Run:
         """Return the run of the documents that count."""
         return self
+
+    def _list_ranked(self) -> dict[Any, Any]:
+        return next(self.top(max(1, len(self))).iterate_dicts())[1]
 
     def top(self, k: int) -> Run:
         """
@@ -829,7 +890,13 @@ class RepeatedRun(Run):
         return super().keep(rows, values).settled_by(self.duplicates)
 
     def __repr__(self) -> str:
-        return f"Run of {len(self.queries)} queries, {len(self)} rows: {self.duplicates}"
+        """Return what the run holds, and what was dropped."""
+        try:
+            notes = self.source.notes if self.duplicates is None else self.duplicates.apply(self).source.notes
+        except FastndcgError as error:  # what counts is not clear, which an evaluation says, too
+            notes = (str(error),)
+        how = "" if self.duplicates is None else f": {self.duplicates}"
+        return "\n".join([self._describe() + how, *notes])
 
 
 def choose_run(options: Options) -> type[Run]:

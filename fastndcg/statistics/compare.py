@@ -24,7 +24,7 @@ from fastndcg.inputs.dispatch import KnownPredictions, make_selection
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.models import Model
-from fastndcg.inputs.table import Run
+from fastndcg.inputs.table import Run, Table
 from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.rankings import Rankings
@@ -265,7 +265,8 @@ def _read_systems(systems: Any) -> dict[str, Any]:
 
 
 def _read_pairs(systems: Iterable[Any]) -> list[tuple[Any, Any]]:
-    pairs = list(systems) if isinstance(systems, Iterable) else [systems]
+    is_several = isinstance(systems, Iterable) and not isinstance(systems, Table)
+    pairs: list[Any] = list(systems) if is_several else [systems]
     if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):  # a dict of two queries is none
         raise InvalidTypeError(
             f"`systems` must be {{name: predictions}}, or pairs of a name and predictions, got {shorten(systems)}. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from fastndcg.evaluation import Evaluator
 from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, format_markdown
 from fastndcg.inputs.digests import compute_digest
 from fastndcg.inputs.messages import answer_keywords
-from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, check_direction, parse_metrics
+from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, check_direction, is_metric, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import as_float
 from fastndcg.rankings.rankings import Rankings
@@ -406,6 +407,11 @@ def gate(
         raise InvalidInputError(
             f"`{given[0]}` must be left out with sequential=True, whose bounds are of queries that count alike and are "
             "independent. Leave one of the two out."
+        )
+    if metrics is None and isinstance(candidate, str) and not os.path.exists(candidate) and is_metric(candidate):
+        raise InvalidInputError(
+            f"`candidate` must be a run, but {shorten(candidate)} is no file, and is a metric. Give both runs: "
+            "gate(truth, baseline, candidate, metrics)"
         )
     results, problems = _evaluate_both(truth, baseline, candidate, metrics, convention, threads, options)
     base, new = results

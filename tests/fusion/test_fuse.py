@@ -318,5 +318,5 @@ def test_a_copy_explains_and_a_part_does_not():
         fused.explain("qq", "b")
     with pytest.raises(InvalidInputError, match="`document` must be in query q, but 'z' is not"):
         fused.explain("q", "z")
-    with pytest.raises(fn.InvalidTypeError, match="which are texts, not 1"):
+    with pytest.raises(fn.UnknownIdError, match="which are texts, not 1"):
         fused.explain(1, "b")

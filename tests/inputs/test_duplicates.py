@@ -690,7 +690,7 @@ def test_chunks_on_the_command_line(tmp_path, capsys):
 
 def test_what_a_run_writes_are_the_documents_that_count(tmp_path):
     run = fn.Run({"q": ["a", "a", "b"], "p": ["c"]}, duplicates="first")
-    assert str(run) == "Run of 2 queries, 4 rows: duplicates='first', ranks='kept'"
+    assert str(run).startswith("Run of 2 queries, 4 rows: duplicates='first', ranks='kept'\n")
     assert run.to_dict() == {"q": {"a": -1, "b": -3}, "p": {"c": -1}}
     assert run.top(2).to_dict() == run.to_dict()
     assert run.to_trec().count("\n") == len(run.to_pandas()) == 3

@@ -74,7 +74,7 @@ def test_tables_are_used_again():
     first = evaluator.evaluate(RUN)
     assert evaluator.evaluate({"q3": {"b": 2.0, "a": 1.0}})["rr"].tolist() == [1 / 2, 0, 0]
     np.testing.assert_array_equal(evaluator.evaluate(fn.Run(RUN)).values, first.values)
-    assert repr(qrels) == "Qrels of 3 queries, 5 documents"
+    assert repr(qrels) == "Qrels of 3 queries, 5 documents, labels 0 to 2"
     assert len(fn.Run(RUN)) == 5
 
 

@@ -159,7 +159,7 @@ RUN_TEXT = "".join(f"q{q} Q0 d{d} 0 {(7 * d + q) % 11} name\n" for q in range(4)
 )  # fmt: skip
 def test_formats_of_standard_input(monkeypatch, pack, text):
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(text.encode())))))
-    assert repr(fn.Run("-")) == "Run of 1 queries, 2 documents"
+    assert repr(fn.Run("-")) == "Run of 1 queries, 2 documents, from standard input"
     with pytest.raises(fn.InvalidInputError, match=r"^standard input must hold lines of query"):
         fn.Run("-")
 
