@@ -58,7 +58,7 @@ from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows, cho
 from fastndcg.inputs.table_sources import TableSource
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings, check_pool
-from fastndcg.rankings.validation import Array, as_offsets, as_scores, count_before
+from fastndcg.rankings.validation import Array, as_offsets, as_scores, count_before, is_series
 
 Kind = Literal["truth", "run"]
 AnyTable = TypeVar("AnyTable", bound=Table)
@@ -115,7 +115,7 @@ def _read_pivot(kind: type[Qrels | Run], frame: Any, options: Options) -> Any:
 
 def is_indexed_series(value: Any) -> bool:
     """Return True for a Series of pandas with an index of queries and documents."""
-    return is_pandas(value) and getattr(value, "ndim", 0) == 1 and getattr(value.index, "nlevels", 1) == 2
+    return is_series(value) and getattr(value.index, "nlevels", 1) == 2
 
 
 def _read_series(kind: type[Qrels | Run], series: Any, options: Options) -> Any:
