@@ -351,6 +351,26 @@ of queries that were not used for tuning, compared with each run, equal weights 
         "folds and threads", {"folds and threads": "folds, repeats, seed (folds), clusters (folds), threads"},
         inputs="qrels runs clusters", package=("tuning", "statistics"),
     ),
+    "convert": Command(
+        "convert:run_convert", "IN [OUT]", "write judgments or a run in another format",
+        """\
+Write judgments or a run in another format. The suffix of OUT is that of the format: .json, .jsonl, .csv or .parquet,
+and TREC's lines otherwise. Of a run with chunks, or documents that come again, the documents that count are written.
+""",
+        """\
+  fastndcg convert run.txt run.parquet
+  fastndcg convert qrels.tsv qrels.txt --columns document=passage,label=grade
+  fastndcg convert chunks.run documents.run --parents 'before #' --tag bm25
+  zstdcat run.zst | fastndcg convert - --as run --format csv
+""",
+        {
+            "": "file, file (written), as",
+            **READING,
+            **CHUNKS,
+            "output": "format, json, output, tag, threads",
+        },
+        formats=("trec", "json", "jsonl", "csv", "parquet"), inputs="path",
+    ),
     "metrics": Command(
         "lists:run_metrics", "[METRIC]", "list the metrics, or describe one",
         """\

@@ -121,6 +121,11 @@ OPTIONS = {
     "runs (tuned)": _option("runs", "RUN", f"two or more; {RUN}", nargs="+"),
     "runs (fused)": _option("runs", "RUN", RUN, nargs="*"),
     "runs (two)": _option("runs", "RUN", RUN, nargs=2),
+    "file": _option("path", "IN", "judgments, or a run, in any format, packed or not; - is standard input"),
+    "file (written)": _option("output", "OUT", "the file to write, packed by .gz, .bz2 or .zst (default: standard "
+        "output)", nargs="?", default=argparse.SUPPRESS),  # so that it does not overwrite -o
+    "as": Option("--as", None, "what IN holds, where its rows could be either (default: as they show)",
+        {"choices": ("qrels", "run"), "dest": "kind"}),
     "query": _option("query", "QUERY", "the id of the query (default: the only one, or with --against the mean of all)",
         nargs="?"),
     "metric name": _option("name", "METRIC", "a metric by its name or an alias, such as nDCG or recip_rank",

@@ -219,7 +219,7 @@ def _add_options(group: Any, names: str, command: Command, is_hidden: bool = Fal
                 what = "format of the picture" if command.draws else "output format"
                 usual = "" if command.draws else f", and else {command.formats[0]}"
                 place.add_argument(
-                    "--format", choices=command.formats, help=f"the {what} (default: by the suffix of -o{usual})"
+                    "--format", choices=command.formats, help=f"the {what} (default: by the suffix of the file{usual})"
                 )
                 continue
             option = OPTIONS[name]

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
+from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, shorten, suggest_name
 from fastndcg.exports import COMPRESSIONS, FilePath, check_file_path, find_compression, join_pieces, write_compressed
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.imports import optional_import
@@ -59,7 +59,8 @@ def find_format(path: FilePath) -> str:
     if suffix in UNWRITTEN:
         raise InvalidInputError(
             f"`path` must end in {', '.join(SUFFIXES)}, or in the suffix of a text file for TREC, but ends in "
-            f"{suffix}. Change it, or name the format: format='trec'."
+            f"{suffix}. Change it, or name the format: ",
+            Option("format", "'trec'"),
         )
     return SUFFIXES.get(suffix, "trec")
 

@@ -33,6 +33,7 @@ COMPLETE = {  # the other arguments of commands that have numbers, and of an opt
     "agreement": "agreement a.run b.run",
     "fuse": "fuse a.run b.run",
     "tune-fusion": "tune-fusion qrels.txt a.run b.run",
+    "convert": "convert a.run x.txt",
 }
 NEEDED = {  # with an option of these commands
     "evaluate": {"memory": "u.npy,i.npy"},
@@ -140,7 +141,7 @@ HOSTILE = {
 LINES = [
     "evaluate {} a.run", "evaluate qrels.txt {}", "evaluate {}", "evaluate-pairs {} a.run", "spans {} gold.csv",
     "spans gold.csv {}", "compare {} a.run b.run", "compare qrels.txt a.run {}", "plot qrels.txt {} b.run -o x.svg",
-    "gate qrels.txt b.run {}", "gate qrels.txt {} a.run", "plan -n 5 --from {}", "leaderboard {}",
+    "gate qrels.txt b.run {}", "gate qrels.txt {} a.run", "plan -n 5 --from {}", "leaderboard {}", "convert {} x.txt",
     "leaderboard qrels.txt a.run {}", "explain qrels.txt {} q1", "agreement a.run {}", "fuse a.run {}",
     "tune-fusion {} a.run b.run", "compare qrels.txt a.run b.run --segments {}",
     "compare qrels.txt a.run b.run --html x.html --queries {}", "gate qrels.txt b.run a.run --clusters {}",
