@@ -36,6 +36,7 @@ from fastndcg.fusion.tuning.tune import tune_fusion as tune_fusion
 from fastndcg.inputs.diversity import DiversityQrels as DiversityQrels
 from fastndcg.inputs.interactions import Interactions as Interactions
 from fastndcg.inputs.interactions import Recommendations as Recommendations
+from fastndcg.inputs.spans import Spans as Spans
 from fastndcg.inputs.streams import Rows as Rows
 from fastndcg.inputs.table import Qrels as Qrels
 from fastndcg.inputs.table import Run as Run
@@ -60,6 +61,7 @@ from fastndcg.results.results import Results as Results
 from fastndcg.scoring.embeddings import Embeddings as Embeddings
 from fastndcg.scoring.embeddings import TopItems as TopItems
 from fastndcg.scoring.scorer import Scorer as Scorer
+from fastndcg.scoring.scores import Scores as Scores
 from fastndcg.span_retrieval import evaluate_spans as evaluate_spans
 from fastndcg.statistics.compare import compare as compare
 from fastndcg.statistics.comparison import Comparison as Comparison

@@ -6,13 +6,13 @@ import functools
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from fastndcg.choices import ConventionName, MissingTruth
+from fastndcg.choices import ConventionName
 from fastndcg.engine import run as engine
 from fastndcg.engine.plan import MetricPlan, make_plan
 from fastndcg.engine.run import EvaluationOutput, EvaluatorCache, run
@@ -22,7 +22,6 @@ from fastndcg.inputs.dispatch import (
     PartitionedInput,
     TruthInput,
     join_predictions,
-    make_selection,
     prepare_truth,
 )
 from fastndcg.inputs.interactions import Interactions
@@ -36,7 +35,7 @@ from fastndcg.inputs.models import (
     make_counted_rankings,
     match_model,
 )
-from fastndcg.inputs.streams import TablePair
+from fastndcg.inputs.streams import StreamedTables, TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, is_metric, parse_metrics
@@ -113,10 +112,6 @@ def evaluate(
     offsets: Any = None,
     groups: Any = None,
     query_ids: Any = None,
-    exclude: Any = None,
-    candidates: Any = None,
-    missing_truth: MissingTruth = "raise",
-    memory: int | str | None = None,
     convention: ConventionName | str | Convention = "default",
     threads: int | None = None,
     progress: bool | Callable[[int, int], None] = True,
@@ -130,7 +125,8 @@ def evaluate(
     ----------
     truth : array, path, dict, frame, Qrels, Rows, Interactions, sparse matrix or Rankings
         The judgments. A label of 0 means not relevant. How data are read is said where they are read: `Qrels`, `Run`
-        and `Rows` name columns, and `Run` says what chunks and documents that come again count. Allowed forms:
+        and `Rows` name columns, `Run` says what chunks and documents that come again count, and `Scores`, `Embeddings`
+        and `Scorer` which items are ranked. Allowed forms:
 
         - labels of documents: a (n_documents,) array with exactly one of `offsets`, `groups` and `query_ids`, a
           (n_queries, n_documents) array, or a ragged column of Arrow, Polars or awkward;
@@ -152,7 +148,7 @@ def evaluate(
         - for judgments with ids: the path of a file, ``{query: {document: score}}``, a frame or records with queries,
           documents and scores or ranks, `Run`, or ranked ids without scores, the best first: ``{query: ids}``;
         - for relevant items: recommended items in rank order, one row a user, as whole numbers, or a score matrix, a
-          (n_users, n_items) array of floats;
+          (n_users, n_items) array of floats, or `Scores`;
         - for relevant items, or judgments with the ids of the model: `Embeddings` or a `Scorer`, which rank all items.
     metrics : str, Metric, or iterable of them, default "ndcg@10,map,mrr,p@5,recall@10"
         Such as "ndcg@10,map" or ``[nDCG @ 10, "P(rel=2)@5"]``. ``fastndcg metrics`` lists all.
@@ -162,20 +158,6 @@ def evaluate(
         The number of documents of each query.
     query_ids : (n_documents,) array of int or str, optional
         Each document's query, in any order.
-    exclude : sparse matrix, Interactions, frame, dict, path or items, optional
-        Items that are no candidates, such as those seen in training, for score matrices, `Embeddings` and `Scorer`:
-        interactions of users in each form of `truth`, whatever their labels (a sparse matrix must store no 0); one list
-        a user, also padded with -1 or as an array of bool; or items of all users. Their scores are not read, and may be
-        NaN. For judgments with ids and a model with ids, items are ids, except in matrices and masks.
-    candidates : sparse matrix, Interactions, frame, dict, path or items, optional
-        Items that are ranked, in the forms of `exclude`. By default all items. An excluded item is no candidate.
-    missing_truth : {'raise', 'skip', 'unretrieved'}
-        What to do with items of the truth that are excluded, no candidates or unknown: raise an error, leave them out
-        of the truth, or count them as relevant items that were not retrieved. A note of the result counts them. With
-        'raise', a user without truth is an error for a model, unless the convention has no_relevant='skipped'.
-    memory : int or str, optional
-        The number of bytes for streaming, such as "500MB", by default 2 GiB, or for scores of `Embeddings` and
-        `Scorer`, by default 64 MiB. Not for other truth and predictions.
     convention : str or Convention, default "default"
         The meaning of numbers: a name such as "trec_eval", a name with choices such as "default(ties=input)", or a
         value of `conventions`.
@@ -209,21 +191,21 @@ def evaluate(
     >>> fn.evaluate({"q1": {"d1": 1, "d2": 2}}, {"q1": {"d2": 0.3}}, ["recall@10"]).to_dict()
     {'q1': {'R@10': 0.5}}
     >>> liked = fn.Interactions([2, 0], offsets=[0, 1, 2])
-    >>> fn.evaluate(liked, [[0.9, 0.1, 0.5], [0.2, 0.7, 0.4]], "rr", exclude=[{0}, {1}]).mean()
-    {'RR': 0.75}
+    >>> fn.evaluate(liked, [[0.9, 0.1, 0.5], [0.2, 0.7, 0.4]], "rr").mean()
+    {'RR': 0.41666666666666663}
     >>> fn.evaluate({"q1": {"d1", "d2"}}, {"q1": ["d3", "d1"]}, "rr, recall@10").to_dict()
     {'q1': {'RR': 0.5, 'R@10': 0.5}}
     """
     if metrics is None and predictions is not None:
         _refuse_metrics(truth, predictions)
-    evaluator = object.__new__(Evaluator)
     options = make_options(
-        offsets, groups, query_ids, exclude, candidates, missing_truth, memory, threads, progress, other=predictions,
-        is_alone=predictions is None,
-    )  # fmt: skip
+        offsets, groups, query_ids, threads, progress, other=predictions, is_alone=predictions is None
+    )
     request = parse_request(DEFAULT_METRICS if metrics is None else metrics, convention)
-    evaluator._prepare(truth, request, options, progress is True)
-    return evaluator._evaluate(predictions)
+    if progress is True:  # the usual call of a service pays for no context
+        return evaluate_prepared(prepare_truth(truth, options), predictions, request, options.without_cuts())
+    with without_progress():
+        return evaluate_prepared(prepare_truth(truth, options), predictions, request, options.without_cuts())
 
 
 def _refuse_metrics(truth: Any, predictions: Any) -> None:
@@ -246,9 +228,7 @@ class Evaluator:
 
     Parameters
     ----------
-    truth, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
-        See `evaluate`.
-    memory, convention, threads, progress
+    truth, metrics, offsets, groups, query_ids, convention, threads
         See `evaluate`.
 
     Raises
@@ -265,7 +245,7 @@ class Evaluator:
     {'RR': 0.75}
     """
 
-    __slots__ = ("_cache", "_has_progress", "_options", "_request", "_truth")
+    __slots__ = ("_cache", "_options", "_request", "_truth")
 
     @answer_keywords
     def __init__(
@@ -276,28 +256,12 @@ class Evaluator:
         offsets: Any = None,
         groups: Any = None,
         query_ids: Any = None,
-        exclude: Any = None,
-        candidates: Any = None,
-        missing_truth: MissingTruth = "raise",
-        memory: int | str | None = None,
         convention: ConventionName | str | Convention = "default",
         threads: int | None = None,
-        progress: bool | Callable[[int, int], None] = True,
     ) -> None:
-        options = make_options(
-            offsets, groups, query_ids, exclude, candidates, missing_truth, memory, threads, progress
-        )
-        request = parse_request(DEFAULT_METRICS if metrics is None else metrics, convention)
-        self._prepare(truth, request, options, progress is True)
-
-    def _prepare(self, truth: Any, request: Request, options: Options, has_progress: bool) -> None:
-        self._request = request
-        self._has_progress = has_progress
-        if has_progress:  # the usual call of a service pays for no context
-            self._truth = prepare_truth(truth, options)
-        else:
-            with without_progress():
-                self._truth = prepare_truth(truth, options)
+        options = make_options(offsets, groups, query_ids, threads)
+        self._request = parse_request(DEFAULT_METRICS if metrics is None else metrics, convention)
+        self._truth = prepare_truth(truth, options)
         self._options = options.without_cuts()
         self._cache: EvaluatorCache | None = None
 
@@ -311,7 +275,10 @@ class Evaluator:
         """The convention of the numbers."""
         return self._request.convention
 
-    def evaluate(self, predictions: Any = None, *, out: Array | None = None) -> Results:
+    def evaluate(
+        self, predictions: Any = None, *, out: Array | None = None,
+        progress: bool | Callable[[int, int], None] = True,
+    ) -> Results:  # fmt: skip
         """
         Evaluate one system.
 
@@ -325,6 +292,8 @@ class Evaluator:
             Where the values go, one metric a row. Then `Results.values` is ``out.T``, until the next call writes to
             `out`. For labels in arrays and contiguous float32 or float64 scores, no later call allocates
             memory that grows with the data.
+        progress : bool or callable
+            See the function `evaluate`.
 
         Returns
         -------
@@ -347,17 +316,18 @@ class Evaluator:
         """
         if self._cache is None and isinstance(self._truth, ArrayTruth):
             self._cache = EvaluatorCache()
-        return self._evaluate(predictions, out)
-
-    def __call__(self, predictions: Any = None, *, out: Array | None = None) -> Results:
-        """Evaluate one system: see `evaluate`."""
-        return self.evaluate(predictions, out=out)
-
-    def _evaluate(self, predictions: Any, out: Array | None = None) -> Results:
-        if self._has_progress:
+        if progress is True:  # the usual call of a service pays for no context
             return evaluate_prepared(self._truth, predictions, self._request, self._options, self._cache, out)
+        options = replace(self._options, progress=read_progress(progress))
         with without_progress():
-            return evaluate_prepared(self._truth, predictions, self._request, self._options, self._cache, out)
+            return evaluate_prepared(self._truth, predictions, self._request, options, self._cache, out)
+
+    def __call__(
+        self, predictions: Any = None, *, out: Array | None = None,
+        progress: bool | Callable[[int, int], None] = True,
+    ) -> Results:  # fmt: skip
+        """Evaluate one system: see `evaluate`."""
+        return self.evaluate(predictions, out=out, progress=progress)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__ if name != "_cache"}
@@ -369,21 +339,25 @@ class Evaluator:
 
 
 def make_options(
-    offsets: Any, groups: Any, query_ids: Any, exclude: Any, candidates: Any, missing_truth: MissingTruth,
-    memory: int | str | None, threads: int | None, progress: Any, *, other: Any = None, is_alone: bool | None = None,
+    offsets: Any, groups: Any, query_ids: Any, threads: int | None, progress: Any = True, *, other: Any = None,
+    is_alone: bool | None = None,
 ) -> Options:  # fmt: skip
     """Return arguments of `evaluate` as options. Raise an error for a wrong one, before anything is read."""
     if threads is not None:
         check_threads(threads)
-    if progress is not True and progress is not False and not callable(progress):
+    show_rows = None if progress is True else read_progress(progress)
+    return Options(offsets, groups, query_ids, None, None, threads, show_rows, other=other, is_alone=is_alone)
+
+
+def read_progress(progress: Any) -> Callable[[int, int], None] | None:
+    """Return the function that a user gives for progress, None for True and False."""
+    if progress is True or progress is False:
+        return None
+    if not callable(progress):
         raise InvalidTypeError(
             f"`progress` must be True, False or a function of two numbers, not {shorten(progress)}. Leave it out."
         )
-    show_rows = progress if callable(progress) else None
-    selection = make_selection(exclude, candidates, missing_truth, threads)
-    return Options(
-        offsets, groups, query_ids, None, memory, threads, show_rows, selection, other=other, is_alone=is_alone
-    )
+    return progress  # type: ignore[no-any-return]
 
 
 def evaluate_arrays(
@@ -442,7 +416,7 @@ def evaluate_prepared(
     out: Array | None = None,
 ) -> Results:
     """Evaluate one system against truth that has been read."""
-    if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # the usual call of a service
+    if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth) and options.progress is None:  # a service
         joined: Any = truth.rankings(predictions)
         if joined.patterns is None and not request.denominators:
             if out is not None:
@@ -523,6 +497,11 @@ def join_system(
     """Combine predictions with the truth. Of a model, only the labelled items are ranked if the metrics allow that."""
     if isinstance(predictions, Model) and isinstance(truth, Qrels | Interactions):
         return _rank_model(truth, predictions, request, options, out)
+    if options.progress is not None and not isinstance(truth, StreamedTables):
+        raise InvalidInputError(
+            "`progress` can only be a function when `truth` is streamed: a Parquet or Arrow file, or a data set, with "
+            "scores and labels, or when `predictions` are Embeddings or a Scorer. Leave it out"
+        )
     return join_predictions(truth, predictions, request.convention, options)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
+from fastndcg.choices import Competitors, ConventionName, ResultRows
 from fastndcg.engine.apply import apply_convention
 from fastndcg.engine.plan import LOWEST_RELEVANT, find_gains, find_rel
 from fastndcg.engine.relevant_ranks import rank_relevant
@@ -62,10 +62,6 @@ def evaluate_pairs(
     offsets: Any = None,
     groups: Any = None,
     query_ids: Any = None,
-    exclude: Any = None,
-    candidates: Any = None,
-    missing_truth: MissingTruth = "raise",
-    memory: int | str | None = None,
     convention: ConventionName | str | Convention = "default",
     threads: int | None = None,
     progress: bool | Callable[[int, int], None] = True,
@@ -84,12 +80,8 @@ def evaluate_pairs(
     competitors : {'nonrelevant', 'all'}
         The documents that a relevant one is ranked among: those that are not relevant (filtered), or all of its query
         (raw).
-    offsets, groups, query_ids, exclude, candidates, missing_truth
-        See `evaluate`.
-    memory : int or str, optional
+    offsets, groups, query_ids, convention, threads, progress
         See `evaluate`. Labels with scores are streamed, and then held in memory as a whole.
-    convention, threads, progress
-        See `evaluate`.
 
     Returns
     -------
@@ -114,9 +106,8 @@ def evaluate_pairs(
     request = parse_request(metrics, convention)
     check_pairs(rows, competitors, request.metrics, request.convention)
     options = make_options(
-        offsets, groups, query_ids, exclude, candidates, missing_truth, memory, threads, progress, other=predictions,
-        is_alone=predictions is None,
-    )  # fmt: skip
+        offsets, groups, query_ids, threads, progress, other=predictions, is_alone=predictions is None
+    )
     if progress is not True:
         with without_progress():
             return _evaluate(truth, predictions, request, options, rows, competitors)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,6 @@ def beyond_accuracy(
     categories: Any = None,
     liked: Any = None,
     user_ids: Any = None,
-    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
 ) -> BeyondAccuracy:
     """
@@ -47,7 +46,7 @@ def beyond_accuracy(
 
     Parameters
     ----------
-    recommended : (n_users, k) int array, ragged column, Recommendations, lists of texts, dict or frame
+    recommended : (n_users, k) int array, ragged column, Recommendations, lists of texts, dict, frame or Run
         Item ids, in rank order, one row a user, or ``{user: items}``. They are numbers from 0, or texts. Rows of an
         array may be padded with -1, or masked. A frame has columns of users, items, and scores or ranks. Where items
         are texts, `interactions` and `liked` are frames or dicts, and what is known of items is ``{item: value}``.
@@ -55,7 +54,7 @@ def beyond_accuracy(
         Such as "coverage@10, novelty@10". ``fastndcg metrics`` lists them.
     catalogue : int, optional
         The number of items. By default that of `popularity`, `interactions`, `vectors` or `categories`.
-    interactions : scipy.sparse matrix, Interactions, dict or frame, optional
+    interactions : scipy.sparse matrix, Interactions, dict, frame or Qrels, optional
         Users by items, such as a model's training data. They give the popularity of items and the number of users.
     popularity : (n_items,) array or dict, optional
         The number of users that have interacted with each item, in place of `interactions`.
@@ -65,11 +64,11 @@ def beyond_accuracy(
         Vectors of items for ``ILD``, the diversity by cosine distance.
     categories : (n_items, n_categories) array or sparse matrix of 0 and 1, ragged column or dict, optional
         The categories of items, or lists of their numbers, for ``ILD(distance=jaccard)`` and ``ILD(distance=hamming)``.
-    liked : scipy.sparse matrix, Interactions, dict or frame, optional
+    liked : scipy.sparse matrix, Interactions, dict, frame or Qrels, optional
         Items that users like, with labels, one row a user. Serendipity needs them.
     user_ids : (n_users,) array, optional
         The ids of the users. By default their numbers from 0, or the users of the frame.
-    columns, threads
+    threads
         See `evaluate`.
 
     Returns
@@ -97,7 +96,7 @@ def beyond_accuracy(
     n_threads = check_threads(threads)
     item_data = read_item_data(
         recommended, parsed, n_threads, catalogue=catalogue, interactions=interactions, popularity=popularity,
-        n_users=n_users, vectors=vectors, categories=categories, liked=liked, columns=columns,
+        n_users=n_users, vectors=vectors, categories=categories, liked=liked,
     )  # fmt: skip
     names = read_user_ids(user_ids, len(item_data.starts))
     if names is None and item_data.user_ids is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,6 @@ def evaluate_spans(
     metrics: Metrics | None = None,
     *,
     overlap: SpanOverlap = "union",
-    columns: Mapping[str, str] | None = None,
     threads: int | None = None,
 ) -> SpanResults:
     """
@@ -44,7 +42,7 @@ def evaluate_spans(
 
     Parameters
     ----------
-    gold : dict, frame, records or path
+    gold : dict, frame, records, path or Spans
         The text that answers each query: ``{query: [(document, start, end), …]}``, or columns of queries, documents,
         starts and ends. A fourth field, or a column `weight`, is the weight of each character for span_ndcg, above 0. A
         file holds such a dict or records as JSON, or a table as CSV, Parquet or Arrow.
@@ -56,8 +54,6 @@ def evaluate_spans(
     overlap : {'union', 'counted'}, default 'union'
         Whether characters of several chunks count once or each time, in precision and IoU. Chroma's evaluation of
         chunking counts them each time.
-    columns : dict, optional
-        Names of columns that differ from the usual ones, such as ``{"document": "file", "start": "from"}``.
     threads
         See `evaluate`.
 
@@ -86,7 +82,7 @@ def evaluate_spans(
         raise InvalidInputError(f"`overlap` must be 'union' or 'counted', not {shorten(overlap)}.")
     parsed = tuple(apply_overlap(metric, overlap) for metric in parse_metrics(metrics, "evaluate_spans"))
     n_threads = check_threads(threads)
-    joined = join_spans(gold, chunks, columns)
+    joined = join_spans(gold, chunks)
     return SpanResults(
         evaluate_joined(joined, parsed, n_threads), parsed, joined.query_ids, conventions["default"],
         n_missing_in_run=joined.n_missing_in_chunks, n_missing_in_qrels=joined.n_missing_in_gold, notes=joined.notes,

@@ -73,7 +73,7 @@ CALLS = {
     "folds": lambda value: fn.tune_fusion(QRELS, [RUN, RUN], "rr", folds=value),
     "repeats": lambda value: fn.tune_fusion(QRELS, [RUN, RUN], "rr", repeats=value),
     "seed": lambda value: fn.tune_fusion(QRELS, [RUN, RUN], "rr", seed=value),
-    "memory of a model": lambda value: fn.Embeddings([[1]], [[1]]).top(1, memory=value),
+    "memory of a model": lambda value: fn.Embeddings([[1]], [[1]], memory=value).top(1),
     "Streaming": lambda value: fn.StreamingEvaluator(value),
     "a registered name": lambda value: fn.register(len, name=value, **dict.fromkeys(TEXTS, "")),
 }  # fmt: skip

@@ -148,11 +148,13 @@ def test_names_of_other_programs_in_place_of_arguments_are_answered():
             unknown = next(name for name in keywords if name not in inspect.signature(function).parameters)
             with pytest.raises(fn.InvalidInputError, match=f"^`{unknown}` is no argument of {function.__name__}. "):
                 function(**keywords, metrics="rr")
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'truth'"):
+    with pytest.raises(TypeError, match="`truth` is missing: call evaluate"):
         fn.evaluate(metrics="rr")
     call = re.escape("gate(truth, baseline, candidate, metrics, …)")
     with pytest.raises(TypeError, match=f"^`y_true` is no argument of gate. .* are the first arguments: {call}"):
-        fn.gate(offsets=[0, 1], y_true=[1], candidate=[1])
+        fn.gate(y_true=[1], candidate=[1])
+    with pytest.raises(TypeError, match="`offsets` is no argument of gate"):
+        fn.gate([1, 0], [1, 0], [1, 0], "rr", offsets=[0, 2])
 
 
 def test_kaggle_s_map_has_the_convention_that_is_named():

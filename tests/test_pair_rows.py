@@ -59,10 +59,10 @@ def test_exports_have_a_column_of_documents(tmp_path):
 def test_score_matrices_rank_candidates_of_each_user():
     liked = sparse.csr_array([[0, 1, 0, 0, 1], [1, 0, 0, 0, 0]])
     scores = np.array([[9.0, 1.0, 3.0, 2.0, 5.0], [1.0, 2.0, 3.0, 4.0, 5.0]])
-    result = fn.evaluate_pairs(liked, scores, "rank, num_ret", exclude=[{0}, {4}])
+    result = fn.evaluate_pairs(liked, fn.Scores(scores, exclude=[{0}, {4}]), "rank, num_ret")
     assert list(result.pair_ids) == [(0, 1), (0, 4), (1, 0)]
     assert result.values.tolist() == [[3, 3], [1, 3], [4, 4]]
-    unretrieved = fn.evaluate_pairs(liked, scores, "rr", exclude=[{4}, set()], missing_truth="unretrieved")
+    unretrieved = fn.evaluate_pairs(liked, fn.Scores(scores, exclude=[{4}, set()], missing_truth="unretrieved"), "rr")
     assert unretrieved.to_dict()[0, 4] == {"RR": 0}
 
 

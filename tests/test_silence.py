@@ -245,7 +245,7 @@ def test_report_allows_its_own_script_and_style_alone(tmp_path):
 
 def embed(users, items=None, **options):
     liked = fn.Interactions([0, 1], offsets=[0, 1, 2])
-    return fn.evaluate(liked, fn.Embeddings(users, users if items is None else items), "rr", **options)
+    return fn.evaluate(liked, fn.Embeddings(users, users if items is None else items, **options), "rr")
 
 
 def test_products_that_all_underflow_are_refused():
@@ -487,13 +487,13 @@ def test_notes_of_other_functions_that_join():
     assert "second ranking: column 'dist' has distances" in agreed
     recommended = pd.DataFrame({"user": [1, 1, 2], "item": [0, 1, 0], "distance": [0.1, 0.2, 0.3]})
     liked = pd.DataFrame({"user": [1, 3], "item": [1, 0], "label": [0.5, 0.2]})
-    options = {"popularity": [2, 1], "columns": {"score": "distance"}}
-    beyond = str(fn.beyond_accuracy(recommended, "serendipity", liked=liked, **options))
+    recommended = fn.Run(recommended, columns={"score": "distance"})
+    beyond = str(fn.beyond_accuracy(recommended, "serendipity", popularity=[2, 1], liked=liked))
     for note in ("users with recommended items who like none: 1", "without recommended ones, left out: 1",
                  "column 'distance' has distances", "no label reaches 1"):  # fmt: skip
         assert note in beyond
     with pytest.raises(fn.InvalidInputError, match="recommended and liked must have a query in common"):
-        fn.beyond_accuracy(recommended, "serendipity", liked=liked.assign(user=[8, 9]), **options)
+        fn.beyond_accuracy(recommended, "serendipity", popularity=[2, 1], liked=liked.assign(user=[8, 9]))
     spans = fn.evaluate_spans({"q": [("a.txt", 0, 9)]}, {"q": [("A.txt", 0, 9)]}, "span_recall")
     assert spans.notes == (
         "no chunk is of a document with gold text: the gold has 'a.txt', the chunks have 'A.txt'. They differ by the "

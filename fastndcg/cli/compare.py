@@ -118,10 +118,13 @@ def _compare(arguments: argparse.Namespace) -> tuple[Comparison, Any, Any]:
     segments, texts = (path and files.read_pairs(path, what, qrels.queries) for what, path in given.items())
     runs = list(files.read_runs(arguments, qrels))
     comparison = compare(
-        qrels, runs, metrics, baseline=find_baseline(arguments.baseline, [name for name, _ in runs], arguments.runs),
+        qrels,
+        runs,
+        metrics,
+        baseline=find_baseline(arguments.baseline, [name for name, _ in runs], arguments.runs),
         **options.pick(arguments, "convention threads"),
-        **files.read_selection(arguments, arguments.runs, qrels), **statistics,
-    )  # fmt: skip
+        **statistics,
+    )
     return comparison, segments, texts
 
 
@@ -159,9 +162,12 @@ def run_explain(arguments: argparse.Namespace) -> None:
     predictions = files.read_predictions(arguments.runs[0], truth, arguments)
     query = arguments.query and files.name_query(arguments.query, truth.queries)
     explanation = explain(
-        truth, predictions, arguments.metric, query=query, **options.pick(arguments, "convention against"),
-        **files.read_selection(arguments, arguments.runs, truth),
-    )  # fmt: skip
+        truth,
+        predictions,
+        arguments.metric,
+        query=query,
+        **options.pick(arguments, "convention against"),
+    )
     output.write_result(arguments, explanation)
 
 

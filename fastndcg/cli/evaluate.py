@@ -190,9 +190,11 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[Report]:
     max_label = 0 if judgments is None else int(max(judgments.values, default=0))
     lines = request.lines(task.trec_options, max_label)
     evaluator = Evaluator(
-        judgments or qrels, select_metrics(lines, arguments.format), convention=convention,
-        **options.pick(arguments, "threads memory"), **files.read_selection(arguments, runs, judgments),
-    )  # fmt: skip
+        judgments or qrels,
+        select_metrics(lines, arguments.format),
+        convention=convention,
+        **options.pick(arguments, "threads"),
+    )
     reports = []
     for name, path in zip(name_runs(runs), runs, strict=True):
         is_run = not files.has_embeddings([path])
@@ -221,7 +223,6 @@ def run_pairs(arguments: argparse.Namespace) -> None:
 
     qrels = files.read_judgments(arguments.qrels, arguments)
     settings = options.pick(arguments, "rows competitors convention threads")
-    settings |= files.read_selection(arguments, arguments.runs, qrels)
     runs = files.read_runs(arguments, qrels)
     write_reports(arguments, [Report(name, evaluate_pairs(qrels, run, metrics, **settings)) for name, run in runs])
 
@@ -229,11 +230,10 @@ def run_pairs(arguments: argparse.Namespace) -> None:
 def run_spans(arguments: argparse.Namespace) -> None:
     """Evaluate chunks by the gold text that they cover, and write the results."""
     metrics = parse_metrics(arguments.metrics or options.SPAN_METRICS, "evaluate_spans")
-    from fastndcg.inputs.spans import SIDES, read_spans  # imports numpy, which --help and the checks do without
+    from fastndcg.inputs.spans import Spans  # imports numpy, which --help and the checks do without
     from fastndcg.span_retrieval import evaluate_spans
 
-    paths = zip((arguments.gold, arguments.chunks), SIDES, strict=True)
-    gold, chunks = (read_spans(path, side, arguments.columns.predictions) for path, side in paths)
+    gold, chunks = (Spans(path, columns=arguments.columns.predictions) for path in (arguments.gold, arguments.chunks))
     result = evaluate_spans(gold, chunks, metrics, **options.pick(arguments, "overlap threads"))
     write_reports(arguments, [Report(Path(arguments.chunks).name, result)])
     if arguments.save_baseline is not None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 TARGETS = {"output": "-o", "html": "--html", "plot": "--plot", "fused": "--run", "save_baseline": "--save-baseline"}
 VECTOR_SUFFIXES = (".npy", ".safetensors")
 OPTIONS = ("query_ids", "document_ids", "exclude", "candidates")  # that only embeddings take
+SELECTION = {"exclude": None, "candidates": None, "missing_truth": "raise"}
 WHOLE = re.compile(r"-?[0-9]{1,19}")
 
 
@@ -162,11 +163,13 @@ def read_parents(arguments: argparse.Namespace) -> Any:
 def read_predictions(path: str, judgments: Qrels | None, arguments: argparse.Namespace) -> Run | Embeddings:
     """Read a run, or vectors whose ids are of the kind of the judgments' ids."""
     if judgments is None or not has_embeddings([path]):
+        _refuse_selection(path, arguments)
         return read_run(path, arguments)
     from fastndcg.scoring.files import IdFiles, read_embeddings
 
     are_texts = judgments.queries.are_texts, judgments.documents.are_texts
-    return read_embeddings(path, arguments.similarity, IdFiles(arguments.query_ids, arguments.document_ids, are_texts))
+    ids = IdFiles(arguments.query_ids, arguments.document_ids, are_texts)
+    return read_embeddings(path, ids, similarity=arguments.similarity, **_read_selection(arguments, judgments))
 
 
 def read_runs(arguments: argparse.Namespace, judgments: Qrels | None) -> Iterator[tuple[str, Any]]:
@@ -183,18 +186,24 @@ def read_runs(arguments: argparse.Namespace, judgments: Qrels | None) -> Iterato
         yield name, read_predictions(path, judgments, arguments)
 
 
-def read_selection(arguments: argparse.Namespace, runs: Sequence[str], judgments: Qrels | None) -> dict[str, Any]:
-    """Return the keywords of `evaluate` that select documents of embeddings, none without embeddings."""
-    if judgments is None or not has_embeddings(runs):
-        return {}
+def _refuse_selection(path: str, arguments: argparse.Namespace) -> None:
+    """Raise for a run beside embeddings some of whose documents are not ranked."""
+    for name, usual in SELECTION.items():
+        if getattr(arguments, name, usual) != usual:
+            raise InvalidInputError(
+                f"`{name}` can only be used where every RUN is embeddings, but {show_name(path)} is none. Leave it out"
+            )
+
+
+def _read_selection(arguments: argparse.Namespace, judgments: Qrels) -> dict[str, Any]:
+    """Return the options of embeddings but for those of their vectors. Files are read once, for all runs."""
     from fastndcg.inputs.table import Qrels
 
-    selection: dict[str, Any] = {"missing_truth": arguments.missing_truth}
-    if arguments.exclude is not None:
-        selection["exclude"] = Qrels(arguments.exclude)
-    if arguments.candidates is not None:
-        selection["candidates"] = _read_candidates(arguments.candidates, judgments.documents.are_texts)
-    return selection
+    if isinstance(arguments.exclude, str):
+        arguments.exclude = Qrels(arguments.exclude)
+    if isinstance(arguments.candidates, str):
+        arguments.candidates = _read_candidates(arguments.candidates, judgments.documents.are_texts)
+    return {name: getattr(arguments, name, None) for name in ("exclude", "candidates", "missing_truth", "memory")}
 
 
 def _read_candidates(path: str, are_texts: bool) -> Any:

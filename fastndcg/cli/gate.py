@@ -31,10 +31,15 @@ def run_gate(arguments: argparse.Namespace) -> int:
     for name, path in options.pick(arguments, "clusters strata weights").items():
         design[name] = files.read_pairs(path, "weight" if name == "weights" else "segment", truth.queries)
     verdict = gate(
-        truth, baseline, candidate, metrics, margin=margin, floors=floors,
-        **options.pick(arguments, "interval level sequential convention threads"), **design,
-        **files.read_selection(arguments, [candidate_path, arguments.baseline], truth),
-    )  # fmt: skip
+        truth,
+        baseline,
+        candidate,
+        metrics,
+        margin=margin,
+        floors=floors,
+        **options.pick(arguments, "interval level sequential convention threads"),
+        **design,
+    )
     text = f"{verdict}\n" if arguments.format == "text" else getattr(verdict, f"to_{arguments.format}")()
     output.write([text], arguments.output)
     return EXIT_CODES[verdict.verdict]
@@ -42,15 +47,15 @@ def run_gate(arguments: argparse.Namespace) -> int:
 
 def _read_compared(arguments: argparse.Namespace, candidate: str) -> tuple[Any, Any, Any]:
     """Return the truth, the baseline and the candidate. Chunks are evaluated as those of a saved baseline were."""
-    from fastndcg.inputs.spans import SIDES, read_spans
+    from fastndcg.inputs.spans import Spans
     from fastndcg.results.kinds import SpanResults, load_result
     from fastndcg.results.saved import is_saved_result
     from fastndcg.span_retrieval import evaluate_spans
 
     saved = load_result(arguments.baseline) if is_saved_result(arguments.baseline) else None
     if isinstance(saved, SpanResults):
-        paths = zip((arguments.qrels, candidate), SIDES, strict=True)
-        gold, chunks = (read_spans(path, side, arguments.columns.predictions) for path, side in paths)
+        paths = arguments.qrels, candidate
+        gold, chunks = (Spans(path, columns=arguments.columns.predictions) for path in paths)
         return gold, saved, evaluate_spans(gold, chunks, saved.metrics, threads=arguments.threads)
     qrels = files.read_judgments(arguments.qrels, arguments)
     baseline = files.read_predictions(arguments.baseline, qrels, arguments) if saved is None else saved

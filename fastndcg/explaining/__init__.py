@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from fastndcg.choices import ConventionName, MissingTruth
+from fastndcg.choices import ConventionName
 from fastndcg.errors import FastndcgError, InvalidInputError, printable
 from fastndcg.evaluation import evaluate_prepared, parse_request
 from fastndcg.explaining.contributions import (
@@ -27,7 +27,7 @@ from fastndcg.explaining.contributions import (
     make_case,
 )
 from fastndcg.exports import Exportable, PrintedTable, Rows, dump_json, html_table, text_table
-from fastndcg.inputs.dispatch import TruthInput, make_selection, prepare_truth
+from fastndcg.inputs.dispatch import TruthInput, prepare_truth
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
@@ -48,9 +48,6 @@ def explain(
     offsets: Any = None,
     groups: Any = None,
     query_ids: Any = None,
-    exclude: Any = None,
-    candidates: Any = None,
-    missing_truth: MissingTruth = "raise",
     convention: ConventionName | str | Convention = "default",
     against: str | Convention | None = None,
 ) -> Explanation:
@@ -69,8 +66,6 @@ def explain(
         The id of the query, or its index from 0 if queries have no ids. May be left out if there is one query. With
         `against` the mean is explained where there are several.
     offsets, groups, query_ids : array, optional
-        See `evaluate`.
-    exclude, candidates, missing_truth
         See `evaluate`.
     convention : str or Convention
         See `evaluate`.
@@ -105,8 +100,7 @@ def explain(
     if len(metrics) > 1:
         first = ", ".join(map(str, metrics[:2])) + (", …" if len(metrics) > 2 else "")
         raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {first}. Explain one at a time.")
-    selection = make_selection(exclude, candidates, missing_truth)
-    options = Options(offsets, groups, query_ids, selection=selection, other=predictions, is_alone=predictions is None)
+    options = Options(offsets, groups, query_ids, other=predictions, is_alone=predictions is None)
     prepared = prepare_truth(truth, options)
     predictions = read_once(predictions)  # an iterator gives its records to one convention only
     make_case_under = functools.partial(make_case, prepared, predictions, options, metrics[0], query)

@@ -20,7 +20,7 @@ from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, as_numbers
 
 
-def compute_digest(value: Any, side: str = "truth", columns: Any = None, prepared: Any = None) -> str:
+def compute_digest(value: Any, side: str = "truth", prepared: Any = None) -> str:
     """
     Return a digest of the content of a truth or of predictions, empty for what holds no rows, such as a model.
 
@@ -32,7 +32,7 @@ def compute_digest(value: Any, side: str = "truth", columns: Any = None, prepare
     True
     """
     if side in SIDES:
-        spans = read_spans(value, side, columns)
+        spans = read_spans(value, side)
         weights = np.ones(len(spans.starts)) if spans.weights is None else spans.weights
         return _digest(_mix(spans.queries, spans.documents, *map(_as_column, (spans.starts, spans.ends, weights))))
     kind: Kind = "run" if side == "run" else "truth"
@@ -43,7 +43,7 @@ def compute_digest(value: Any, side: str = "truth", columns: Any = None, prepare
         return _digest_labels(labels, np.array(labels.shape) if lists is None else lists.offsets)
     if prepared is None and form is not None:
         repeated = make_duplicates("counted", None, None) if kind == "run" else None  # no error
-        prepared = getattr(form, kind)(value, Options(columns=columns, duplicates=repeated))
+        prepared = getattr(form, kind)(value, Options(duplicates=repeated))
     if isinstance(prepared, ArrayTruth):  # of a file
         return _digest_labels(prepared._labels, prepared._layout.offsets)
     if isinstance(prepared, TablePair):

@@ -51,7 +51,7 @@ from fastndcg.inputs.messages import (
     refuse_records,
     refuse_several,
 )
-from fastndcg.inputs.models import Model, match_scores, partition_model, read_score_matrix
+from fastndcg.inputs.models import Model, ScoreMatrix, match_scores, partition_model, read_score_matrix
 from fastndcg.inputs.records import is_golden_set, is_records, read_golden_set, read_records
 from fastndcg.inputs.streams import FileRequest, Rows, ScoredRows, StreamedTables, TablePair, describe, parse_memory
 from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows, choose_run, refuse_repeated
@@ -151,7 +151,6 @@ def _is_array_like(value: Any) -> bool:
 
 
 def _read_labels(truth: Any, options: Options) -> ArrayTruth | Interactions:
-    options.check_streaming(is_streamed=False)
     if not options.is_alone and options.offsets is None and options.groups is None and options.query_ids is None:
         classes = read_classes(truth, options.other)
         if classes is not None:
@@ -443,11 +442,8 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
         refuse_unknown_form(truth, "truth", "truth")
     prepared: TruthInput = form.truth(truth, options)
     if not isinstance(prepared, Interactions | Qrels):
-        remedy = "Give the truth as a sparse matrix, such as scipy.sparse.csr_array(labels)"
-        options.check_no_selection(f"`truth` is {form.name}", remedy)
         if isinstance(prepared, ArrayTruth) and not isinstance(prepared, LabelsInFile):
             return prepared
-        options.check_streaming(is_streamed=isinstance(prepared, StreamedTables))
         if isinstance(prepared, Rankings | LabelsInFile):
             options.check_no_columns()
     options.check_no_cuts()
@@ -493,7 +489,7 @@ def _read_scores(truth: ArrayTruth, scores: Any, options: Options) -> Any:
     """Return scores of labels in arrays: an array, or the rankings of those in a file."""
     if hasattr(scores, "dtype") or is_number_list(scores):
         return scores
-    if isinstance(scores, Model):
+    if isinstance(scores, Model | ScoreMatrix):
         raise InvalidTypeError(
             f"`truth` must be items that users like, or judgments with ids, for {type(scores).__name__}, but is an "
             "array of labels. Give scipy.sparse.csr_array(labels), Interactions, or a dict"
@@ -532,19 +528,16 @@ def _read_model(truth: Qrels | Interactions, predictions: Any, options: Options)
 
 
 def _read_sparse(truth: Qrels | Interactions, predictions: Any, options: Options) -> Any:
-    del truth
-    if not hasattr(predictions, "tocsr"):
-        return None
-    options.check_streaming(is_streamed=False)
-    options.check_no_selection("`predictions` is sparse", "Leave the scores of such items out")
-    return checked_matrix(predictions)
+    del truth, options
+    return checked_matrix(predictions) if hasattr(predictions, "tocsr") else None
 
 
-def _read_matrix(truth: Qrels | Interactions, predictions: Any, options: Options) -> Array | None:
+def _read_matrix(truth: Qrels | Interactions, predictions: Any, options: Options) -> ScoreMatrix | None:
+    del truth, options
+    if isinstance(predictions, ScoreMatrix):
+        return predictions
     scores = None if predictions is None else read_score_matrix(predictions)
-    if scores is not None:
-        options.check_streaming(is_streamed=False)
-    return scores
+    return None if scores is None else ScoreMatrix(scores, ItemSelection())
 
 
 def _read_run(truth: Qrels, predictions: Any, options: Options) -> Run | None:
@@ -553,21 +546,12 @@ def _read_run(truth: Qrels, predictions: Any, options: Options) -> Run | None:
     is_run = isinstance(predictions, str | dict) or (predictions is not None and not _is_item_lists(predictions))
     if not is_run:
         return None
-    _check_some_items(options)
     return read_run_form(predictions, "predictions", replace(options, other=truth))
 
 
-def _check_some_items(options: Options) -> None:
-    """Raise for options that only predictions with a score for every item have."""
-    options.check_streaming(is_streamed=False)
-    remedy = "Give these scores, or leave the argument out and recommend only items that count"
-    options.check_no_selection("`predictions` has no score for every item", remedy)
-
-
 def _read_items(truth: Qrels | Interactions, predictions: Any, options: Options) -> Recommendations:
-    del truth
+    del truth, options
     _check_given(predictions)
-    _check_some_items(options)
     refuse_several(predictions, "predictions")
     if isinstance(predictions, Mapping):
         raise InvalidTypeError(
@@ -580,10 +564,10 @@ def _read_items(truth: Qrels | Interactions, predictions: Any, options: Options)
 
 
 def _match_matrix(
-    truth: Qrels | Interactions, scores: Array, convention: Convention, options: Options
+    truth: Qrels | Interactions, scores: ScoreMatrix, convention: Convention, options: Options
 ) -> RankingPartitions:
     del convention
-    return match_scores(_convert_truth(truth, len(scores)), scores, options.selection or ItemSelection())
+    return match_scores(_convert_truth(truth, len(scores.matrix)), scores, options.threads)
 
 
 def _match_items(
@@ -644,7 +628,8 @@ COMBINATIONS = (
     Combination("labels and scores", ScoredRows, _read_nothing,
                 lambda truth, _, convention, options: Joined(
                     truth.rankings(convention, options.threads), notes=truth.notes)),
-    Combination("stream", StreamedTables, _read_nothing, lambda truth, _, convention, __: truth.under(convention)),
+    Combination("stream", StreamedTables, _read_nothing,
+                lambda truth, _, convention, options: truth.under(convention, options.progress)),
     Combination("join of one table", TablePair, _read_nothing,
                 lambda truth, _, convention, options: _join(truth.qrels, truth.run, convention, options)),
     Combination("match model", WITH_ITEMS, _read_model, partition_model, has_all_items=True),
@@ -695,30 +680,21 @@ def refuse_item_lists(data: Any, name: str) -> None:
         )
 
 
-def make_selection(exclude: Any, candidates: Any, missing_truth: MissingTruth, threads: int | None = None) -> Any:
-    """Read the arguments that select items, and return None if none was given."""
-    if exclude is None and candidates is None and isinstance(missing_truth, str) and missing_truth == "raise":
-        return None
-    return read_selection(exclude, candidates, missing_truth, threads)
+def read_selection(exclude: Any, candidates: Any, missing_truth: MissingTruth) -> ItemSelection:
+    """Read the options of a model that select items."""
+    excluded = None if exclude is None else _read_selected(exclude, "exclude")
+    ranked = None if candidates is None else _read_selected(candidates, "candidates")
+    return ItemSelection(excluded, ranked, missing_truth)
 
 
-def read_selection(
-    exclude: Any, candidates: Any, missing_truth: MissingTruth = "raise", threads: int | None = None
-) -> ItemSelection:
-    """Read the arguments that select items."""
-    excluded = None if exclude is None else _read_selected(exclude, "exclude", threads)
-    ranked = None if candidates is None else _read_selected(candidates, "candidates", threads)
-    return ItemSelection(excluded, ranked, missing_truth, threads)
-
-
-def _read_selected(value: Any, name: str, threads: int | None) -> ItemLists | Qrels | IdColumn:
+def _read_selected(value: Any, name: str) -> ItemLists | Qrels | IdColumn:
     """Read items: one set for all users, one a user, a mask, or interactions. Ids are looked up later."""
     try:
-        items: Any = read_item_arrays(value, name, threads)
+        items: Any = read_item_arrays(value, name, None)
         if items is None:
-            items = read_form(value, "truth", Options(threads=threads))
+            items = read_form(value, "truth", Options())
         if isinstance(items, Interactions):
-            items = as_lists(items, threads)
+            items = as_lists(items, None)
     except FastndcgError as error:
         raise error.reword(before=f"`{name}`: ") from None
     if isinstance(items, ItemLists | Qrels | IdColumn):

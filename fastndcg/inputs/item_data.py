@@ -60,14 +60,14 @@ class ItemData(NamedTuple):
 
 def read_item_data(
     recommended: Any, metrics: tuple[Metric, ...], threads: int, *, catalogue: Any, interactions: Any, popularity: Any,
-    n_users: Any, vectors: Any, categories: Any, liked: Any, columns: Any = None,
+    n_users: Any, vectors: Any, categories: Any, liked: Any,
 ) -> ItemData:  # fmt: skip
     """Read and check the lists and all item data."""
     if interactions is not None and popularity is not None:
         raise InvalidInputError("`popularity` must be left out where `interactions` are given, which have it")
-    known = _read_table(Qrels, interactions, columns, threads)
-    run = _read_table(Run, recommended, columns, threads)
-    judged = _read_table(Qrels, liked, columns, threads)
+    known = _read_table(Qrels, interactions, threads)
+    run = _read_table(Run, recommended, threads)
+    judged = _read_table(Qrels, liked, threads)
     by_item = {"popularity": popularity, "vectors": vectors, "categories": categories}
     names, n_known = _list_names([known, run, judged], by_item.values())
     if names:
@@ -114,10 +114,12 @@ def read_item_data(
     return _check_lists(data, n_by_source, threads)
 
 
-def _read_table(kind: type[Kind], value: Any, columns: Any, threads: int) -> Kind | None:
+def _read_table(kind: type[Kind], value: Any, threads: int) -> Kind | None:
     """Read items with the ids of their users, or lists of texts. Return None for other items, which are numbers."""
+    if isinstance(value, kind):
+        return value
     if is_frame(value):
-        return kind.of_columns_in(value, columns, threads)
+        return kind.of_columns_in(value, None, threads)
     if isinstance(value, Mapping):
         return kind.of_dict(value)
     return kind.of_id_lists(dict(enumerate(value))) if is_id_rows(value) else None

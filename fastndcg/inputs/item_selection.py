@@ -1,4 +1,4 @@
-"""The keywords `exclude`, `candidates` and `missing_truth`: the items that count for each user."""
+"""The options `exclude`, `candidates` and `missing_truth` of models: the items that count for each user."""
 
 from __future__ import annotations
 
@@ -72,61 +72,62 @@ class ItemSelection:
     Any number of threads may use a selection at once.
     """
 
-    __slots__ = ("_candidates", "_exclude", "_last", "_threads", "missing_truth")
+    __slots__ = ("_candidates", "_exclude", "_last", "missing_truth")
 
     def __init__(
         self,
         exclude: ItemLists | Qrels | IdColumn | None = None,
         candidates: ItemLists | Qrels | IdColumn | None = None,
         missing_truth: MissingTruth = "raise",
-        threads: int | None = None,
     ) -> None:
         if not isinstance(missing_truth, str) or missing_truth not in MISSING_TRUTH:
             raise InvalidInputError(
                 f"`missing_truth` must be one of {', '.join(map(repr, MISSING_TRUTH))}, not {shorten(missing_truth)}"
             )
         self.missing_truth = missing_truth  # the choice for items of the truth that are no candidates
-        self._threads = threads
         self._exclude = exclude
         self._candidates = candidates
         if isinstance(self._candidates, ItemLists) and not len(self._candidates.items):
             raise InvalidInputError("`candidates` must have an item, but is empty. Leave it out to rank all items")
         self._last: tuple[Any, tuple[int, int], MatchedItems] | None = None
 
+    @property
+    def is_default(self) -> bool:
+        """True if all items count, and each of the truth must be one."""
+        return self._exclude is None and self._candidates is None and self.missing_truth == "raise"
+
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         return None, {name: None if name == "_last" else getattr(self, name) for name in self.__slots__}
 
-    @property
-    def name(self) -> str:
-        """The name of the first argument that is not its default."""
-        if self._exclude is not None:
-            return "exclude"
-        return "candidates" if self._candidates is not None else "missing_truth"
-
     def read_lists(
-        self, shape: tuple[int, int], number_ids: NumberIds | None = None
+        self,
+        shape: tuple[int, int],
+        threads: int | None,
+        number_ids: NumberIds | None = None,
+        item_places: Array | None = None,
     ) -> tuple[ItemLists | None, ItemLists | None]:
         """
         Return the lists of excluded items and of candidates for some users and items.
 
-        `number_ids` finds the users and items of ids. By default, ids are numbers.
+        `number_ids` finds the users and items of ids. By default, ids are numbers. `item_places` has the new number of
+        each item, for those in matrices and masks.
         """
         exclude, candidates = (
             None if items is None
             else number_ids(items, name) if number_ids is not None and has_ids(items)
-            else fit_lists(items, name, shape, self._threads)
+            else renumber_items(fit_lists(items, name, shape, threads), item_places)
             for items, name in ((self._exclude, "exclude"), (self._candidates, "candidates"))
         )  # fmt: skip
         return exclude, candidates
 
-    def match(self, liked: Interactions, shape: tuple[int, int]) -> MatchedItems:
+    def match(self, liked: Interactions, shape: tuple[int, int], threads: int | None) -> MatchedItems:
         """Find the truth among the candidates of users and items in numbers of `shape`, cached for the last truth."""
         last = self._last
         if last is None or last[0] is not liked or last[1] != shape:
-            liked_items = sort_items(liked, self._threads)
+            liked_items = sort_items(liked, threads)
             check_truth_shape(liked_items, liked_items.items.copy(), shape, self.missing_truth)
-            lists = SelectedLists(*self.read_lists(shape))
-            matched = match_items(liked_items, shape, lists, self.missing_truth, self._threads)
+            lists = SelectedLists(*self.read_lists(shape, threads))
+            matched = match_items(liked_items, shape, lists, self.missing_truth, threads)
             last = self._last = liked, shape, matched
         return last[2]
 
@@ -269,6 +270,15 @@ def fit_lists(items: ItemLists | Qrels | IdColumn, name: str, shape: tuple[int, 
             f"{own_items[place]}. Number items from 0"
         )
     return items._replace(items=read_only(own_items.astype("i4", copy=False)))
+
+
+def renumber_items(lists: ItemLists, item_places: Array | None) -> ItemLists:
+    """Return lists with other numbers of items."""
+    if item_places is None:
+        return lists
+    users = np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets))
+    items = item_places[lists.items]
+    return lists._replace(items=read_only(items[np.lexsort((items, users))].astype("i4")))
 
 
 def check_truth_shape(

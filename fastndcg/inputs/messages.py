@@ -329,7 +329,7 @@ class Source(NamedTuple):
 
 _CUTOFF = "The cutoff belongs to a metric: 'ndcg@10'"
 _SIDES = "are the first arguments: {call}"
-_KNOWN = "Items that users know are `interactions` in beyond_accuracy, and `exclude` in evaluate"
+_KNOWN = "Items that users know are `interactions` in beyond_accuracy, and exclude= in Embeddings, Scorer and Scores"
 _METHOD = "belongs to the method: "
 _READING = {  # of classes that read a table
     **dict.fromkeys(("name", "names", "tag"), "Names belong to where runs are compared: {name: run}"),
@@ -366,6 +366,11 @@ ANSWERS = {  # for keywords that other programs have, by function: those of "" a
         "competitors": "Link prediction is evaluate_pairs(…, competitors=…)",
         **dict.fromkeys(("train", "train_data", "history"), _KNOWN),
         **dict.fromkeys(("duplicates", "ranks", "parents"), "It is said where the run is read: fn.Run(run, {name}=…)"),
+        **dict.fromkeys(
+            ("exclude", "candidates", "missing_truth"),
+            "It belongs to the model: fn.Embeddings(…, {name}=…), fn.Scorer(…), or fn.Scores(matrix, …) for a matrix",
+        ),
+        "memory": "It is said where data are read, fn.Rows(data, memory=…), and by models: fn.Embeddings(…, memory=…)",
         "columns": "It is said where a table is read: fn.Qrels(table, columns=…), fn.Run(…) or fn.Rows(…)",
     },
     "compare": {
@@ -376,7 +381,17 @@ ANSWERS = {  # for keywords that other programs have, by function: those of "" a
         "power": "It belongs to a method: compare(…).smallest_difference(power)",
     },
     **dict.fromkeys(("Qrels", "Run", "DiversityQrels", "Rows"), _READING),
-    "gate": dict.fromkeys(("old", "new", "run", "runs", "systems"), "Both runs are arguments by place: {call}"),
+    "gate": {
+        **dict.fromkeys(("old", "new", "run", "runs", "systems"), "Both runs are arguments by place: {call}"),
+        **dict.fromkeys(
+            ("offsets", "groups", "query_ids"),
+            "Give rankings: gate(None, fn.Rankings(labels, old_scores, offsets), fn.Rankings(labels, …), …)",
+        ),
+    },
+    "evaluate_spans": {"columns": "It is said where text is read: fn.Spans(table, columns=…)"},
+    "beyond_accuracy": {
+        "columns": "It is said where tables are read: fn.Qrels(interactions, columns=…), fn.Run(recommended, columns=…)"
+    },
     "explain": {
         **dict.fromkeys(("q", "qid", "query_id"), "The query to explain is query="),
         "metrics": "The metric is the third argument, or metric=",
@@ -419,8 +434,7 @@ def _refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) 
     name = _name(function)
     parameters = inspect.signature(function).parameters
     answers = ANSWERS[""] | ANSWERS.get(name, {})
-    hands_on = "options" in parameters  # of gate, to Evaluator
-    unknown = next((key for key in keywords if key not in parameters and (key in answers or not hands_on)), None)
+    unknown = next((key for key in keywords if key not in parameters), None)
     if unknown is None:
         return
     if unknown in CHOICES and "convention" in parameters:
@@ -466,7 +480,6 @@ class Options:
     """
     Options for reading the truth and the predictions. See `evaluate` for most options.
 
-    `selection` is an `ItemSelection` of `exclude`, `candidates` and `missing_truth`, None if none of these was given.
     `duplicates` is a `Duplicates`: what documents that a query of a run has twice become. With None they are errors.
     `other` is the other side: predictions, of which the columns may be known when the truth is read, or the truth. With
     `is_alone`, there are no predictions, and with None, that is not known yet.
@@ -481,7 +494,6 @@ class Options:
     memory: Any = None
     threads: int | None = None
     progress: Callable[[int, int], None] | None = None
-    selection: Any = None
     duplicates: Any = None
     is_part: bool = False
     other: Any = None
@@ -518,30 +530,9 @@ class Options:
         if self.offsets is not None or self.groups is not None or self.query_ids is not None:
             refuse_cuts(self.offsets, self.groups, self.query_ids)
 
-    def check_streaming(self, *, is_streamed: bool) -> None:
-        """Raise if `memory` or `progress` is given for a truth that is not streamed."""
-        if self.memory is None and self.progress is None:
-            return
-        if not is_streamed:
-            name = "memory" if self.memory is not None else "progress"
-            raise InvalidInputError(
-                f"`{name}` can only be used when `truth` is streamed: a Parquet or Arrow file, or a data set, with "
-                "scores and labels, or when `predictions` are Embeddings or a Scorer. Leave it out"
-            )
-        if self.progress is not None and not callable(self.progress):
-            raise InvalidTypeError(f"`progress` must be a function of two numbers, not {shorten(self.progress)}")
-
     def check_no_columns(self) -> None:
         """Raise if `columns` is given for a truth without columns."""
         if self.columns is not None:
             raise InvalidInputError(
                 "`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out"
-            )
-
-    def check_no_selection(self, kind: str, remedy: str) -> None:
-        """Raise if `exclude`, `candidates` or `missing_truth` is given for inputs of another kind."""
-        if self.selection is not None:
-            raise InvalidInputError(
-                f"`{self.selection.name}` can only be used with a model or a matrix that scores all items, but {kind}. "
-                f"{remedy}"
             )

@@ -58,15 +58,22 @@ class Model(ABC):
         The ids of users and of items. By default they are numbered from 0.
     leaves_query_out : bool
         True if queries are documents, and a query is no candidate for itself.
+    selection : ItemSelection
+        The items that count for each user.
+    memory : int, optional
+        The number of bytes for scores. By default what they need.
     """
 
-    __slots__ = ("document_ids", "leaves_query_out", "n_items", "n_users", "query_ids")
+    __slots__ = ("document_ids", "leaves_query_out", "memory", "n_items", "n_users", "query_ids", "selection")
 
     n_users: int
     n_items: int
     query_ids: IdColumn | None
     document_ids: IdColumn | None
     leaves_query_out: bool
+    selection: ItemSelection
+    memory: int | None
+    item_places: Array | None = None  # the number of each item here, if it is not that of the user's columns
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -123,16 +130,20 @@ class Model(ABC):
 class ModelByIds(Model):
     """A model whose items are numbered in the order of their ids, for tie policies by id."""
 
-    __slots__ = ("_model", "_order")
+    __slots__ = ("_model", "_order", "item_places")
 
     def __init__(self, model: Model, ids: IdColumn) -> None:
         self._model = model
         self._order = order_ids(ids)
+        self.item_places: Array = np.empty(model.n_items, "i8")
+        self.item_places[self._order] = np.arange(model.n_items)
         self.n_users = model.n_users
         self.n_items = model.n_items
         self.query_ids = model.query_ids
         self.document_ids = ids.take(self._order)
         self.leaves_query_out = model.leaves_query_out
+        self.selection = model.selection
+        self.memory = model.memory
 
     @property
     def score_dtype(self) -> np.dtype[Any]:
@@ -154,9 +165,7 @@ class ModelByIds(Model):
     def find_own_items(self) -> Array:
         """Return the item that each user is, where queries are documents, or ABSENT."""
         items = self._model.find_own_items()
-        places = np.empty(self.n_items, "i8")
-        places[self._order] = np.arange(self.n_items)
-        return np.where(items >= 0, places[items], ABSENT)
+        return np.where(items >= 0, self.item_places[items], ABSENT)
 
 
 class RankTask(NamedTuple):
@@ -207,17 +216,17 @@ def fit_model(truth: Interactions | Qrels, model: Model) -> Model:
 
 def match_model(truth: Interactions | Qrels, model: Model, convention: Convention, options: Options) -> MatchedModel:
     """Find the users and items of the truth in a model."""
-    selection = options.selection or ItemSelection()
+    selection = model.selection
     if isinstance(truth, Qrels) and truth.patterns is not None:
         raise InvalidInputError("`truth` must have one label per document for embeddings, not one per subtopic")
     if isinstance(truth, Qrels) and model.has_ids:
-        return _match_ids(truth, model, convention, selection, options)
+        return _match_ids(truth, model, convention, options.threads)
     liked = truth if isinstance(truth, Interactions) else convert_to_interactions(truth, model.n_users)
     liked = sort_items(liked, options.threads)
     check_truth_shape(liked, liked.items.copy(), model.shape, selection.missing_truth, is_model=True)
     note = _check_users(liked, selection.missing_truth, convention)
     users = np.arange(model.n_users)
-    lists = _select_lists(model, selection, users, has_ids=False)
+    lists = _select_lists(model, users, options.threads, has_ids=False)
     matched = match_items(liked, model.shape, lists, selection.missing_truth, options.threads)
     matched = matched._replace(notes=matched.notes + note)
     pool = (liked.labels, liked.offsets) if matched.keeps_pool else None
@@ -238,9 +247,7 @@ def _check_users(liked: Interactions, missing_truth: str, convention: Convention
     return (f"users without truth, with the values of the convention: {n_missing}",) if n_missing else ()
 
 
-def _match_ids(
-    truth: Qrels, model: Model, convention: Convention, selection: ItemSelection, options: Options
-) -> MatchedModel:
+def _match_ids(truth: Qrels, model: Model, convention: Convention, threads: int | None) -> MatchedModel:
     """Find queries and documents of the truth by their ids."""
     ids = _list_ids(model.query_ids, model.n_users)
     rows = find_ids(truth.queries, ids, "queries", SIDES)
@@ -252,16 +259,16 @@ def _match_ids(
     refuse_missing(truth.queries, ids, missing, unjudged, convention, SIDES)
     users = rows[queries]
     items = find_ids(truth.documents, _list_ids(model.document_ids, model.n_items), "documents", SIDES)
-    liked, number_rows = _number_documents(truth, items, queries, model.n_items, options.threads)
+    liked, number_rows = _number_documents(truth, items, queries, model.n_items, threads)
 
     def describe(entry: int) -> str:
         row = int(number_rows[entry])
         query = int(np.searchsorted(truth.offsets, row, side="right")) - 1
         return f"document {shorten(truth.documents.name(row))} of query {shorten(truth.queries.name(query))}"
 
-    lists = _select_lists(model, selection, users, has_ids=True)._replace(describe=describe)
+    lists = _select_lists(model, users, threads, has_ids=True)._replace(describe=describe)
     shape = len(queries), model.n_items
-    matched = match_items(liked, shape, lists, selection.missing_truth, options.threads)
+    matched = match_items(liked, shape, lists, model.selection.missing_truth, threads)
     keeps_missing = convention.missing_in_run != "skip"
     all_queries = np.arange(len(rows)) if keeps_missing else queries
     pool = None
@@ -331,8 +338,8 @@ def _number_documents(
     return Interactions(items[order], truth.values[order], offsets, threads=threads), order
 
 
-def _select_lists(model: Model, selection: ItemSelection, users: Array, *, has_ids: bool) -> SelectedLists:
-    """Return the lists of a selection for the rows of some users. `has_ids` is True if ids in them are the model's."""
+def _select_lists(model: Model, users: Array, threads: int | None, *, has_ids: bool) -> SelectedLists:
+    """Return the lists of a model's selection for the rows of some users. `has_ids`: ids in them are the model's."""
     notes = list(model.notes)
 
     def number_ids(items: ItemLists | Qrels | IdColumn, name: str) -> ItemLists:
@@ -350,7 +357,9 @@ def _select_lists(model: Model, selection: ItemSelection, users: Array, *, has_i
 
     exclude, candidates = (
         None if lists is None else take_lists(lists, users)
-        for lists in selection.read_lists(model.shape, number_ids if has_ids else None)
+        for lists in model.selection.read_lists(
+            model.shape, threads, number_ids if has_ids else None, model.item_places
+        )
     )
     own = None
     if model.leaves_query_out:
@@ -393,13 +402,13 @@ def make_counted_rankings(matched_model: MatchedModel) -> CountedRankings:
     )
 
 
-def match_nothing(model: Model, options: Options) -> MatchedItems:
+def match_nothing(model: Model, threads: int | None) -> MatchedItems:
     """Return the candidates of all users, without a truth."""
     users = np.arange(model.n_users)
     nothing = Interactions(np.empty(0, "i4"), None, np.zeros(model.n_users + 1, "i8"))
 
-    lists = _select_lists(model, options.selection or ItemSelection(), users, has_ids=True)
-    return match_items(nothing, model.shape, lists, "raise", options.threads)
+    lists = _select_lists(model, users, threads, has_ids=True)
+    return match_items(nothing, model.shape, lists, "raise", threads)
 
 
 class ModelRows:
@@ -515,12 +524,23 @@ def _has_floats(array: Any) -> bool:
     return dtype.kind == "f" if isinstance(dtype, np.dtype) else "float" in str(dtype)
 
 
-def match_scores(liked: Interactions, scores: Array, selection: ItemSelection) -> RankingPartitions:
+class ScoreMatrix:
+    """Scores of users for items, a row a user and a column an item, and the items that count for each user."""
+
+    __slots__ = ("matrix", "selection")
+
+    def __init__(self, matrix: Array, selection: ItemSelection) -> None:
+        self.matrix = matrix
+        self.selection = selection
+
+
+def match_scores(liked: Interactions, predictions: ScoreMatrix, threads: int | None) -> RankingPartitions:
     """Make rankings of the candidates of each user, in parts."""
+    scores = predictions.matrix
     n_users, n_items = scores.shape
     if n_items > MAX_RANK:
         raise InvalidInputError(f"`predictions` must have at most {MAX_RANK} columns, but has {n_items}")
-    matched = selection.match(liked, (n_users, n_items))
+    matched = predictions.selection.match(liked, (n_users, n_items), threads)
     is_ready = scores.dtype in READY_SCORES and scores.flags.num & IN_ORDER == IN_ORDER
     return partition_rows(scores, matched, is_ready=is_ready)
 

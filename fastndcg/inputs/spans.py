@@ -24,7 +24,7 @@ SIDES = ("gold", "chunks")
 FILE_FORM = "Give JSON of {query: [[document, start, end], …]} or records, CSV with a header, Parquet or Arrow"
 
 
-class Spans(NamedTuple):
+class SpanRows(NamedTuple):
     """Spans in rows: the query, the document, the first character and the one after the last, from `place`."""
 
     place: str
@@ -36,6 +36,45 @@ class Spans(NamedTuple):
     order: Array | None  # of chunks in a query: lower is better
     empty: Set[Any] = frozenset()  # queries that have no spans, but are there
     notes: tuple[str, ...] = ()
+
+
+class Spans:
+    """
+    Spans of text, read once: gold text, or the chunks of a ranking.
+
+    Parameters
+    ----------
+    data : dict, frame, records or path
+        See `evaluate_spans`.
+    columns : dict, optional
+        Names of columns that differ from the usual ones, such as ``{"document": "file", "start": "from"}``.
+
+    Raises
+    ------
+    InvalidInputError
+        If a span is empty, starts before 0 or has fractions.
+
+    Examples
+    --------
+    >>> table = {"query": ["q1"], "file": ["a.txt"], "start": [100], "end": [200]}
+    >>> gold = fn.Spans(table, columns={"document": "file"})
+    >>> gold
+    Spans: 1 of 1 query
+    >>> fn.evaluate_spans(gold, {"q1": [("a.txt", 50, 150)]}, "span_recall").mean()
+    {'span_recall': 0.5}
+    """
+
+    __slots__ = ("rows",)
+
+    def __init__(self, data: Any, *, columns: Mapping[str, str] | None = None) -> None:
+        self.rows: SpanRows = data.rows if isinstance(data, Spans) else _read(data, "Spans", columns)
+
+    def __len__(self) -> int:
+        return len(self.rows.starts)
+
+    def __repr__(self) -> str:
+        n_queries = len(group(self.rows.queries).firsts) + len(self.rows.empty)
+        return f"Spans: {len(self):,} of {n_queries:,} {'query' if n_queries == 1 else 'queries'}"
 
 
 class JoinedSpans(NamedTuple):
@@ -60,9 +99,9 @@ class JoinedSpans(NamedTuple):
     notes: tuple[str, ...]
 
 
-def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
+def join_spans(gold: Any, chunks: Any) -> JoinedSpans:
     """Read gold spans and chunks, and join them by query, in the order of the gold. Overlapping gold is united."""
-    wanted, found = read_spans(gold, "gold", columns), read_spans(chunks, "chunks", columns)
+    wanted, found = read_spans(gold, "gold"), read_spans(chunks, "chunks")
     groups = group(wanted.queries), group(found.queries)
     names, others = wanted.queries.take(groups[0].firsts), found.queries.take(groups[1].firsts)
     in_chunks = find_ids(names, others, "queries", SIDES)
@@ -102,11 +141,11 @@ def join_spans(gold: Any, chunks: Any, columns: Any) -> JoinedSpans:
     )
 
 
-def unite(gold: Spans, queries: Array, documents: Array) -> tuple[Array, ...]:
+def unite(gold: SpanRows, queries: Array, documents: Array) -> tuple[Array, ...]:
     """Return the queries, documents, starts, ends and weights of gold spans, where those that overlap are one."""
     order = np.lexsort((gold.starts, documents, queries))
     queries, documents, starts, ends = (array[order] for array in (queries, documents, gold.starts, gold.ends))
-    weights = np.ones(len(order)) if gold.weights is None else gold.weights[order]
+    weights = _read_weights(gold)[order]
     is_new = (np.diff(queries, prepend=-1) != 0) | (np.diff(documents, prepend=-1) != 0)
     base = np.cumsum(is_new) * (HIGHEST_END + 1)  # so that ends of one document do not reach into the next
     farthest = np.maximum.accumulate(ends + base)
@@ -125,10 +164,29 @@ def unite(gold: Spans, queries: Array, documents: Array) -> tuple[Array, ...]:
     return queries[firsts], documents[firsts], starts[firsts], (farthest - base)[lasts], weights[firsts]
 
 
-def refuse_ties(chunks: Spans, queries: Array, rows: Array) -> None:
-    """Raise for two chunks of a query with one rank or score. `rows` are in rank order."""
+def _read_weights(gold: SpanRows) -> Array:
+    """Return the weight of each gold span, above 0."""
+    if gold.weights is None:
+        return np.ones(len(gold.starts))
+    weights = gold.weights.astype("f8")
+    is_right = (weights > 0) & np.isfinite(weights)
+    if not is_right.all():
+        row = int(np.argmin(is_right))
+        raise InvalidInputError(
+            f"{gold.place} must have finite weights above 0, but row {row} has {weights[row]:g}. Leave it out"
+        )
+    return weights
+
+
+def refuse_ties(chunks: SpanRows, queries: Array, rows: Array) -> None:
+    """Raise for chunks without a rank or score, and for two of a query with the same. `rows` are in rank order."""
     if chunks.order is None:
         return
+    is_missing = np.isnan(chunks.order)
+    if is_missing.any():
+        raise InvalidInputError(
+            f"{chunks.place} must have no NaN as rank or score, but row {int(np.argmax(is_missing))} has"
+        )
     same = (np.diff(queries[rows]) == 0) & (np.diff(chunks.order[rows]) == 0)
     if same.any():
         row = int(rows[int(np.argmax(same))])
@@ -139,32 +197,33 @@ def refuse_ties(chunks: Spans, queries: Array, rows: Array) -> None:
         )
 
 
-def read_spans(value: Any, name: str, columns: Any) -> Spans:
-    """Read the spans of one side, unless they were read."""
+def read_spans(value: Any, side: str) -> SpanRows:
+    """Return the spans of one side: gold has no order, and chunks have no weights."""
     if isinstance(value, Spans):
-        return value
+        return value.rows._replace(order=None) if side == "gold" else value.rows._replace(weights=None)
+    return _read(value, side, None)
+
+
+def _read(value: Any, name: str, columns: Any) -> SpanRows:
     title, place = name, f"`{name}`"
     if isinstance(value, str | os.PathLike):
         with File(value) as file:
             value = _read_file(file, columns)
         title = place = file.name
-    if isinstance(value, Mapping) and not are_columns(value):
+    names = () if columns is None else columns.values()
+    if isinstance(value, Mapping) and not are_columns(value) and not any(name in value for name in names):
         return _read_dict(value, name, place)
     if isinstance(value, list | tuple):
         value = _list_columns(value, place)
     frame = SpanFrame(value, ColumnNames.of(columns), title)
     order = None
-    if name == "chunks":
+    if name != "gold":
         role = next((role for role in ("rank", "score") if frame.has(role)), None)
         order = None if role is None else frame.read_numbers(role) * (1.0 if role == "rank" else -1.0)
-        if order is not None and np.isnan(order).any():
-            raise InvalidInputError(
-                f"{place} must have no NaN as {role}, but row {int(np.argmax(np.isnan(order)))} has"
-            )
-    weights = frame.read_numbers("weight") if name == "gold" and frame.has("weight") else None
+    weights = frame.read_numbers("weight") if name != "chunks" and frame.has("weight") else None
     bounds = (frame.read_numbers("start"), frame.read_numbers("end"))
     ids = frame.read_ids("query"), frame.read_ids("document")
-    return _check(Spans(place, *ids, *bounds, weights, order, notes=frame.notes if name == "chunks" else ()))
+    return _check(SpanRows(place, *ids, *bounds, weights, order, notes=() if name == "gold" else frame.notes))
 
 
 def _read_file(file: File, columns: Any) -> Any:
@@ -198,9 +257,9 @@ def _list_columns(rows: Any, place: str) -> dict[str, list[Any]]:
     return {key: [row[key] for row in rows] for key in rows[0]}
 
 
-def _read_dict(rows: Mapping[Any, Any], name: str, place: str) -> Spans:
+def _read_dict(rows: Mapping[Any, Any], name: str, place: str) -> SpanRows:
     """Read {query: [(document, start, end), …]}. Gold spans may have a weight, too."""
-    lengths = (3, 4) if name == "gold" else (3,)
+    lengths = (3,) if name == "chunks" else (3, 4)
     flat: list[tuple[Any, ...]] = []
     copied = snapshot(rows, name)
     for query, spans in copied.items():
@@ -215,13 +274,13 @@ def _read_dict(rows: Mapping[Any, Any], name: str, place: str) -> Spans:
     numbers = [np.array(field) if field else np.zeros(0) for field in fields[2:]]
     queries = IdColumn.of(list(fields[0]), f"ids of queries in {name}")
     documents = IdColumn.of(list(fields[1]), f"ids of documents in {name}")
-    weights = numbers[2] if name == "gold" else None
+    weights = None if name == "chunks" else numbers[2]
     empty = frozenset(query for query, spans in copied.items() if not spans)
-    return _check(Spans(place, queries, documents, numbers[0], numbers[1], weights, None, empty))
+    return _check(SpanRows(place, queries, documents, numbers[0], numbers[1], weights, None, empty))
 
 
-def _check(spans: Spans) -> Spans:
-    """Return spans with whole numbers from 0 on, and weights above 0."""
+def _check(spans: SpanRows) -> SpanRows:
+    """Return spans with whole numbers from 0 on."""
     place = spans.place
     for what, values in (("start", spans.starts), ("end", spans.ends), ("weight", spans.weights)):
         if values is not None and values.dtype.kind not in "iuf":
@@ -236,10 +295,4 @@ def _check(spans: Spans) -> Spans:
             f"row {row} (query {shorten(spans.queries.name(row))}) is from {spans.starts[row]} to {spans.ends[row]}. "
             "Give character offsets, and leave empty spans out"
         )
-    weights = None if spans.weights is None else spans.weights.astype("f8")
-    if weights is not None and not ((weights > 0) & np.isfinite(weights)).all():
-        row = int(np.argmin((weights > 0) & np.isfinite(weights)))
-        raise InvalidInputError(
-            f"{place} must have finite weights above 0, but row {row} has {weights[row]:g}. Leave it out"
-        )
-    return spans._replace(starts=starts.astype("i8"), ends=ends.astype("i8"), weights=weights)
+    return spans._replace(starts=starts.astype("i8"), ends=ends.astype("i8"))

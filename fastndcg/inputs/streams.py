@@ -269,8 +269,7 @@ class Rows:
     def options(self, others: Options) -> Options:
         """Return options of reading with these, beside those of an evaluation."""
         again = None if self._again is None else self._again.read_parents(self.data, self.columns)
-        memory = others.memory if self.memory is None else self.memory
-        return replace(others, columns=self.columns, memory=memory, duplicates=again, other=None, is_alone=True)
+        return replace(others, columns=self.columns, memory=self.memory, duplicates=again, other=None, is_alone=True)
 
     def __repr__(self) -> str:
         return f"Rows of {describe(self.data)}"
@@ -507,7 +506,7 @@ class StreamedTables:
         self._name = name
         self._place = place
         self._memory = parse_memory(options.memory)
-        self._progress = options.progress
+        self._progress: Callable[[int, int], None] | None = None
         self._convention: Convention | None = None
         # names alone decide on the columns, of which the first table may show the types
         empty = self._frame(source.make_empty_table(source.names), 0)
@@ -526,10 +525,11 @@ class StreamedTables:
         """Return how rows are read."""
         return self._notes
 
-    def under(self, convention: Convention) -> Self:
-        """Return a copy under a convention, which may need document ids to order ties."""
+    def under(self, convention: Convention, progress: Callable[[int, int], None] | None) -> Self:
+        """Return a copy under a convention, which may need document ids to order ties, and with progress."""
         copied = copy.copy(self)
         copied._convention = convention
+        copied._progress = progress
         return copied
 
     def in_order(self) -> Stream:

@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
+from fastndcg.choices import Competitors, ConventionName, ResultRows
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
-from fastndcg.inputs.dispatch import join_all, make_selection, prepare_truth
+from fastndcg.inputs.dispatch import join_all, prepare_truth
 from fastndcg.inputs.interactions import Interactions
 from fastndcg.inputs.item_selection import ItemLists, ItemSelection, convert_to_interactions
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options
-from fastndcg.inputs.models import Model, read_score_matrix
+from fastndcg.inputs.models import Model, ScoreMatrix, read_score_matrix
 from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.families.counts import n_relevant, precision_denominator, recall_denominator
@@ -69,7 +69,7 @@ from fastndcg.scoring.embeddings import Embeddings
 
 def evaluate(
     truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, offsets: Any = None, groups: Any = None,
-    query_ids: Any = None, exclude: Any = None, candidates: Any = None, missing_truth: MissingTruth = "raise",
+    query_ids: Any = None,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Results:  # fmt: skip
     """
@@ -77,7 +77,7 @@ def evaluate(
 
     Parameters
     ----------
-    truth, predictions, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
+    truth, predictions, metrics, offsets, groups, query_ids
         See `evaluate`.
     convention
         See `evaluate`.
@@ -103,10 +103,7 @@ def evaluate(
     metric_list = parse_metrics(metrics)
     base = parse_convention(convention)
     check_combinations(metric_list, base)
-    options = Options(
-        offsets, groups, query_ids, selection=make_selection(exclude, candidates, missing_truth), other=predictions,
-        is_alone=predictions is None,
-    )  # fmt: skip
+    options = Options(offsets, groups, query_ids, other=predictions, is_alone=predictions is None)
     joined, effective = join_system(truth, predictions, base, options)
     rankings, unjudged, n_missing_in_run, n_missing_in_qrels, *_ = joined
     if rankings.patterns is not None:
@@ -200,7 +197,6 @@ def list_chances(queries: list[Query], chances: list[Metric | None], convention:
 def evaluate_pairs(
     truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, rows: ResultRows = "pair",
     competitors: Competitors = "nonrelevant", offsets: Any = None, groups: Any = None, query_ids: Any = None,
-    exclude: Any = None, candidates: Any = None, missing_truth: MissingTruth = "raise",
     convention: ConventionName | str | Convention = "default",
 ) -> Results:  # fmt: skip
     """
@@ -210,7 +206,7 @@ def evaluate_pairs(
     ----------
     truth, predictions, metrics, rows, competitors
         See `evaluate_pairs`.
-    offsets, groups, query_ids, exclude, candidates, missing_truth, convention
+    offsets, groups, query_ids, convention
         See `evaluate`.
 
     Returns
@@ -232,10 +228,7 @@ def evaluate_pairs(
     base = parse_convention(convention)
     check_combinations(metric_list, base)
     check_pairs(rows, competitors, metric_list, base)
-    options = Options(
-        offsets, groups, query_ids, selection=make_selection(exclude, candidates, missing_truth),
-        other=predictions, is_alone=predictions is None,
-    )  # fmt: skip
+    options = Options(offsets, groups, query_ids, other=predictions, is_alone=predictions is None)
     joined, effective = join_system(truth, predictions, base, options)
     return compute_pairs(joined.rankings.without_patterns(), metric_list, base, effective, rows, competitors)
 
@@ -244,14 +237,18 @@ def join_system(truth: Any, predictions: Any, base: Convention, options: Options
     """Return a system's rankings, and the convention with its choices for this kind of truth."""
     prepared = prepare_truth(truth, options)
     effective = base.for_input(qrels=isinstance(prepared, Qrels | TablePair))
+    selection = predictions.selection if isinstance(predictions, Model | ScoreMatrix) else ItemSelection()
     if isinstance(predictions, Model):
         has_ids = predictions.has_ids and isinstance(prepared, Qrels)
+        if has_ids and not selection.is_default:
+            raise InvalidInputError("`predictions` must rank all items where it has ids. Number users and items")
         predictions = list_run(predictions) if has_ids else list_scores(predictions)
-    scores = read_score_matrix(predictions) if isinstance(prepared, Interactions | Qrels) else None
+    is_matrix = isinstance(predictions, ScoreMatrix)
+    scores = predictions.matrix if is_matrix else read_score_matrix(predictions)
     if scores is None or not isinstance(prepared, Interactions | Qrels):
         return join_all(prepared, predictions, base, options), effective
     liked = convert_to_interactions(prepared, len(scores)) if isinstance(prepared, Qrels) else prepared
-    return Joined(list_candidates(liked, scores, options.selection)), effective
+    return Joined(list_candidates(liked, scores, selection)), effective
 
 
 def compute_pairs(
@@ -447,11 +444,10 @@ def list_document_ids(rankings: Rankings, pairs: list[Pair]) -> Array:
     return ids
 
 
-def list_candidates(liked: Interactions, scores: Array, selection: ItemSelection | None) -> Rankings:
+def list_candidates(liked: Interactions, scores: Array, selection: ItemSelection) -> Rankings:
     """Return rankings of the candidates of each user, in the order of their numbers."""
-    selection = selection or ItemSelection()
     n_users, n_items = scores.shape
-    exclude, candidates = selection.read_lists((n_users, n_items))
+    exclude, candidates = selection.read_lists((n_users, n_items), None)
     columns: dict[str, list[Any]] = {name: [] for name in ("labels", "scores", "judged", "tie_keys", "pool")}
     offsets = [0]
     pool_offsets = [0]

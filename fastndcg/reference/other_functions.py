@@ -22,14 +22,14 @@ from fastndcg.reference.definition import ORDERS_LIMIT, load_twin
 
 def agreement(
     first: Any, second: Any, metrics: Metrics | None = None, *, offsets: Any = None, groups: Any = None,
-    query_ids: Any = None, columns: Any = None,
+    query_ids: Any = None,
 ) -> Array:  # fmt: skip
     """
     Compare two rankings slowly, in plain Python, by every order of equal scores.
 
     Parameters
     ----------
-    first, second, metrics, offsets, groups, query_ids, columns
+    first, second, metrics, offsets, groups, query_ids
         See `fastndcg.agreement`.
 
     Returns
@@ -43,7 +43,7 @@ def agreement(
     array([[0.75      , 0.81649658]])
     """
     metric_list = parse_metrics(metrics, "agreement")
-    pairs = read_pairs(first, second, Options(offsets, groups, query_ids, columns))
+    pairs = read_pairs(first, second, Options(offsets, groups, query_ids))
     values = np.empty((len(pairs.first_offsets) - 1, len(metric_list)))
     for q in range(len(values)):
         x, y = read_scores(pairs, q)
@@ -141,13 +141,13 @@ def read_facts(item_data: ItemData, user: int) -> Facts:
     )
 
 
-def evaluate_spans(gold: Any, chunks: Any, metrics: Metrics | None = None, *, columns: Any = None) -> Array:
+def evaluate_spans(gold: Any, chunks: Any, metrics: Metrics | None = None) -> Array:
     """
     Evaluate the coverage of gold text slowly, character by character, in plain Python.
 
     Parameters
     ----------
-    gold, chunks, metrics, columns
+    gold, chunks, metrics
         See `fastndcg.evaluate_spans`. Metrics have the parameter `overlap`.
 
     Returns
@@ -161,7 +161,7 @@ def evaluate_spans(gold: Any, chunks: Any, metrics: Metrics | None = None, *, co
     array([[0.5 , 0.25]])
     """
     metric_list = parse_metrics(metrics, "evaluate_spans")
-    joined = join_spans(gold, chunks, columns)
+    joined = join_spans(gold, chunks)
     values = np.empty((len(joined.query_ids), len(metric_list)))
     for q in range(len(values)):
         own, gold_rows = (slice(*offsets[q : q + 2].tolist()) for offsets in (joined.offsets, joined.gold_offsets))

@@ -557,7 +557,7 @@ class Results(MeanTable):
         values = {str(metric): self.values[:, column] for column, metric in enumerate(self.metrics)}
         return self._id_columns() | values
 
-    def save(self, path: FilePath, *, truth: Any = None, predictions: Any = None, columns: Any = None) -> None:
+    def save(self, path: FilePath, *, truth: Any = None, predictions: Any = None) -> None:
         """
         Write a JSON file that `load_result` reads, such as the baseline of `gate`.
 
@@ -570,8 +570,6 @@ class Results(MeanTable):
         truth, predictions : array, path, dict or frame, optional
             What was evaluated. The file has a digest of each, by which `gate` sees that the truth has changed. It is
             that of the content: a file, a dict and a frame of the same judgments have the same one.
-        columns : dict, optional
-            Names of their columns, as in `evaluate`.
 
         Raises
         ------
@@ -583,7 +581,7 @@ class Results(MeanTable):
         check_save_path(path)
         given = {"truth": truth, "predictions": predictions}
         digests = {
-            name: compute_digest(value, side, columns)
+            name: compute_digest(value, side)
             for side, (name, value) in zip(self.sides, given.items(), strict=True)
             if value is not None
         }

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastndcg.choices import Similarity
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.choices import MissingTruth, Similarity
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.dispatch import read_selection
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import PADDING, Recommendations
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.models import Model, RankTask, match_nothing
+from fastndcg.inputs.streams import parse_memory
 from fastndcg.inputs.table import Run
 from fastndcg.kernels.shared import RankCounts
 from fastndcg.rankings.validation import Array, check_whole_number
@@ -111,6 +113,13 @@ class ScoringModel(Model):
 
     __slots__ = ()
 
+    def _select(
+        self, exclude: Any, candidates: Any, missing_truth: MissingTruth, memory: int | str | None = None
+    ) -> None:
+        """Read the options that models have in common."""
+        self.selection = read_selection(exclude, candidates, missing_truth)
+        self.memory = None if memory is None else parse_memory(memory)
+
     @abstractmethod
     def _make_source(self) -> Source:
         """Return what gives the scores."""
@@ -126,7 +135,7 @@ class ScoringModel(Model):
         rows = read_labelled_rows(task, self.n_items)
         levels = source.score_pairs(np.repeat(rows.users, np.diff(rows.offsets)), rows.items)
         counter = source.counter(rows, levels)
-        source.give(counter, rows.users, rows.columns, options)
+        source.give(counter, rows.users, rows.columns, replace(options, memory=self.memory))
         return counter.finish()  # type: ignore[no-any-return]
 
     def score_rows(self, users: Array) -> Array:
@@ -143,9 +152,8 @@ class ScoringModel(Model):
         return self._make_source().finish_scores(users, scores)
 
     def top(
-        self, k: int, *, exclude: Any = None, candidates: Any = None, memory: int | str | None = None,
-        threads: int | None = None, progress: Callable[[int, int], None] | None = None,
-    ) -> TopItems:  # fmt: skip
+        self, k: int, *, threads: int | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> TopItems:
         """
         Return the items with the highest scores of each user.
 
@@ -153,11 +161,6 @@ class ScoringModel(Model):
         ----------
         k : int
             The number of items, 1 or more. At most all candidates are returned.
-        exclude, candidates
-            See `evaluate`. If the model has ids, these are ids.
-        memory : int or str, optional
-            The number of bytes for scores and copies of vectors, such as "1GB". By default 64 MiB. The result comes
-            on top.
         threads : int, optional
             See `evaluate`.
         progress : callable, optional
@@ -175,20 +178,20 @@ class ScoringModel(Model):
 
         Examples
         --------
-        >>> model = fn.Embeddings([[1.0], [-1.0]], [[2.0], [3.0], [1.0]])
-        >>> best = model.top(2, exclude=[{1}, {2}])
+        >>> model = fn.Embeddings([[1.0], [-1.0]], [[2.0], [3.0], [1.0]], exclude=[{1}, {2}])
+        >>> best = model.top(2)
         >>> best.items.tolist(), best.scores.tolist()
         ([[0, 2], [0, 1]], [[2.0, 1.0], [-2.0, -3.0]])
         """
         check_whole_number(k, "k", 1)
         check_threads(threads)
-        selection = read_selection(exclude, candidates, threads=threads)
-        options = Options(memory=memory, threads=threads, progress=progress, selection=selection)
-        options.check_streaming(is_streamed=True)
+        if progress is not None and not callable(progress):
+            raise InvalidTypeError(f"`progress` must be a function of two numbers, not {shorten(progress)}")
+        options = Options(memory=self.memory, threads=threads, progress=progress)
         if not self.n_users:
             raise InvalidInputError("`n_users` must be given for `top`. Give it to the Scorer")
         users = np.arange(self.n_users)
-        columns = select_columns(match_nothing(self, options), users, self.n_items)
+        columns = select_columns(match_nothing(self, threads), users, self.n_items)
         source = self._make_source()
         finder = source.top_finder(self.n_users, columns, int(k), source.score_dtype)
         source.give(finder, users, columns, options)
@@ -239,6 +242,10 @@ class Embeddings(ScoringModel):
     leave_query_out : bool, default False
         Where queries are documents: leave the document with the query's id out of its ranking. Without ids, document u
         is query u.
+    exclude, candidates, missing_truth
+        See `Scores`. If the model has ids, and the truth too, items are ids, except in matrices and masks.
+    memory : int or str, optional
+        The number of bytes for scores and copies of vectors, such as "1GB". By default 64 MiB. Results come on top.
 
     Raises
     ------
@@ -272,6 +279,10 @@ class Embeddings(ScoringModel):
         user_biases: Any = None,
         item_biases: Any = None,
         leave_query_out: bool = False,
+        exclude: Any = None,
+        candidates: Any = None,
+        missing_truth: MissingTruth = "raise",
+        memory: int | str | None = None,
     ) -> None:
         if not isinstance(similarity, str) or similarity not in SIMILARITIES:
             raise InvalidInputError(
@@ -297,6 +308,7 @@ class Embeddings(ScoringModel):
         self.query_ids = read_ids(query_ids, "query_ids", self.n_users)
         self.document_ids = read_ids(document_ids, "document_ids", self.n_items)
         self.leaves_query_out = bool(leave_query_out)
+        self._select(exclude, candidates, missing_truth, memory)
 
     def __repr__(self) -> str:
         return (

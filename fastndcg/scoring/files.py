@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.choices import Similarity
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.files import check_path
 from fastndcg.inputs.ids import IdColumn
@@ -51,9 +50,9 @@ def split_paths(path: str) -> list[str]:
     return [users + NPY, items]
 
 
-def read_embeddings(path: str, similarity: Similarity = "dot", ids: IdFiles | None = None) -> Embeddings:
+def read_embeddings(path: str, ids: IdFiles | None = None, **options: Any) -> Embeddings:
     """
-    Read the vectors of users and of items.
+    Read the vectors of users and of items. Options are those of `Embeddings`.
 
     Without a file of ids, the ids are the numbers of rows from 0.
     """
@@ -70,7 +69,7 @@ def read_embeddings(path: str, similarity: Similarity = "dot", ids: IdFiles | No
         for file, role, side, are_texts in zip(ids[:2], ("query", "document"), ("users", "items"), ids[2], strict=True)
     ]
     try:
-        return Embeddings(**tensors, similarity=similarity, query_ids=own_ids[0], document_ids=own_ids[1])
+        return Embeddings(**tensors, query_ids=own_ids[0], document_ids=own_ids[1], **options)
     except (InvalidInputError, TypeError) as error:
         raise type(error)(f"{show_name(path)}: {error}") from None
 

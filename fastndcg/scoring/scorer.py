@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastndcg.choices import MissingTruth
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Options
@@ -48,6 +49,10 @@ class Scorer(ScoringModel):
     leave_query_out : bool, default False
         Where queries are documents: leave the document with the query's id out of its ranking. Without ids, document u
         is query u.
+    exclude, candidates, missing_truth
+        See `Scores`. If the model has ids, and the truth too, items are ids, except in matrices and masks.
+    memory : int or str, optional
+        The number of bytes for scores, such as "1GB". By default 64 MiB.
 
     Raises
     ------
@@ -74,6 +79,10 @@ class Scorer(ScoringModel):
         query_ids: Any = None,
         document_ids: Any = None,
         leave_query_out: bool = False,
+        exclude: Any = None,
+        candidates: Any = None,
+        missing_truth: MissingTruth = "raise",
+        memory: int | str | None = None,
     ) -> None:
         if not callable(function):
             raise InvalidTypeError(f"`function` must be a function of a slice of users, not {shorten(function)}")
@@ -86,6 +95,7 @@ class Scorer(ScoringModel):
         self.query_ids = read_ids(query_ids, "query_ids", self.n_users)
         self.document_ids = read_ids(document_ids, "document_ids", self.n_items)
         self.leaves_query_out = bool(leave_query_out)
+        self._select(exclude, candidates, missing_truth, memory)
 
     def __repr__(self) -> str:
         return f"Scorer of {self.n_users or 'any number of'} users, {self.n_items} items"

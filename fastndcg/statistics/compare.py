@@ -15,12 +15,11 @@ from fastndcg.choices import (
     Correction,
     Family,
     IntervalMethod,
-    MissingTruth,
     TestName,
 )
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, reworded, shorten, suggest_name
 from fastndcg.evaluation import Evaluator, check_model
-from fastndcg.inputs.dispatch import KnownPredictions, make_selection
+from fastndcg.inputs.dispatch import KnownPredictions
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.models import Model
@@ -52,9 +51,6 @@ def compare(
     offsets: Any = None,
     groups: Any = None,
     query_ids: Any = None,
-    exclude: Any = None,
-    candidates: Any = None,
-    missing_truth: MissingTruth = "raise",
     convention: ConventionName | str | Convention = "default",
     weights: Any = None,
     clusters: Any = None,
@@ -91,8 +87,6 @@ def compare(
         The name of the system that the others are compared with. By default the first.
     offsets, groups, query_ids : array, optional
         See `evaluate`.
-    exclude, candidates, missing_truth
-        See `evaluate`. They hold for all systems.
     convention : str or Convention
         See `evaluate`.
     weights : (n_queries,) array or {query id: weight}, optional
@@ -190,9 +184,6 @@ def compare(
         "offsets": offsets,
         "groups": groups,
         "query_ids": query_ids,
-        "exclude": exclude,
-        "candidates": candidates,
-        "missing_truth": missing_truth,
         "convention": convention,
         "threads": threads,
     }
@@ -311,9 +302,8 @@ def _refer_to_inputs(
     truth: Any, named_systems: Mapping[str, Any], options: dict[str, Any], progress: bool
 ) -> ComparedInputs:
     """Return references to the truth and the predictions, with the options that reading them needs."""
-    selection = make_selection(options["exclude"], options["candidates"], options["missing_truth"], options["threads"])
     reading = Options(
-        options["offsets"], options["groups"], options["query_ids"], threads=options["threads"], selection=selection,
+        options["offsets"], options["groups"], options["query_ids"], threads=options["threads"],
         other=_find_predictions(named_systems), is_alone=False,
     )  # fmt: skip
     again = partial(_evaluate_systems, truth, named_systems, options, progress)
@@ -333,11 +323,6 @@ def _evaluate_systems(
         name = list(named_systems)[needs_truth.index(True)]
         raise InvalidInputError(
             f"`truth` is missing, but system {shorten(name)} has predictions to evaluate. Pass the true labels."
-        )
-    selections = [name for name in ("exclude", "candidates") if truth is None and options[name] is not None]
-    if selections:
-        raise InvalidInputError(
-            f"`{selections[0]}` must be left out if all systems are Results or Rankings. Apply it before"
         )
     evaluator = None
     if truth is not None:

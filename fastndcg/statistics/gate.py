@@ -332,7 +332,6 @@ def gate(
     strata: Any = None,
     convention: str | Convention | None = None,
     threads: int | None = None,
-    **options: Any,
 ) -> Gate:
     """
     Decide whether a candidate may replace a baseline: pass, fail, undecided, or not comparable.
@@ -374,8 +373,6 @@ def gate(
         See `evaluate`. By default that of the baseline, if it is results, else "default".
     threads : int, optional
         See `evaluate`.
-    **options
-        Options of `evaluate` for the truth and the predictions, such as `columns` or `offsets`.
 
     Returns
     -------
@@ -413,7 +410,7 @@ def gate(
             f"`candidate` must be a run, but {shorten(candidate)} is no file, and is a metric. Give both runs: "
             "gate(truth, baseline, candidate, metrics)"
         )
-    results, problems = _evaluate_both(truth, baseline, candidate, metrics, convention, threads, options)
+    results, problems = _evaluate_both(truth, baseline, candidate, metrics, convention, threads)
     base, new = results
     if sequential and isinstance(base, PairResults):
         raise InvalidInputError(
@@ -617,7 +614,6 @@ def _evaluate_both(
     metrics: Metrics | None,
     convention: str | Convention | None,
     threads: int | None,
-    options: Mapping[str, Any],
 ) -> tuple[tuple[Results, Results], dict[str, str]]:
     """Return the results of both, and the reasons why they cannot be compared, each with its remedy."""
     both = [load_result(value) if is_saved_result(value) else value for value in (baseline, candidate)]
@@ -633,7 +629,7 @@ def _evaluate_both(
         metrics = finished[0].metrics if finished else DEFAULT_METRICS
     evaluator = None
     if needs_truth:
-        evaluator = Evaluator(truth, metrics, convention=convention, threads=threads, **options)
+        evaluator = Evaluator(truth, metrics, convention=convention, threads=threads)
 
     def evaluate(value: Any) -> Results:
         if isinstance(value, Results):
@@ -643,7 +639,7 @@ def _evaluate_both(
         return evaluator.evaluate(value)
 
     first, second = map(evaluate, both)
-    return (first, second), _find_foreign(finished, truth, options, evaluator and evaluator._truth)
+    return (first, second), _find_foreign(finished, truth, evaluator and evaluator._truth)
 
 
 def _say_how_to_save(results: Results, metrics: Sequence[Metric]) -> str:
@@ -657,16 +653,14 @@ def _say_how_to_save(results: Results, metrics: Sequence[Metric]) -> str:
     return remedies.get(type(results), "Save the results again.")
 
 
-def _find_foreign(
-    finished: Sequence[Results], truth: Any, options: Mapping[str, Any], prepared: Any = None
-) -> dict[str, str]:
+def _find_foreign(finished: Sequence[Results], truth: Any, prepared: Any = None) -> dict[str, str]:
     """Return the reasons why saved results cannot be compared with what this version computes, or with each other."""
     saved = {value: value.provenance for value in finished if value.provenance is not None}
     versions = dict.fromkeys(own.version for own in saved.values() if own.version != __version__)
     problems = [f"saved results are of version {version}, and this is {__version__}" for version in versions]
     digests = {own.truth for own in saved.values() if own.truth}
     if digests and truth is not None:
-        digests.add(compute_digest(truth, finished[0].sides[0], options.get("columns"), prepared))
+        digests.add(compute_digest(truth, finished[0].sides[0], prepared))
     if len(digests - {""}) > 1:
         changed = "the truth has changed since the results were saved"
         problems.append("the two are results of different truths" if truth is None else changed)

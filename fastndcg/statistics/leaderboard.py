@@ -21,7 +21,7 @@ from fastndcg.results.kinds import PairResults
 from fastndcg.results.notes import describe_judged, describe_missing, notes_on_results, notes_on_systems
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.progress import track
+from fastndcg.runtime.progress import track, use_progress
 from fastndcg.statistics.alignment import align, refuse_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
@@ -293,8 +293,8 @@ def leaderboard(
         raise InvalidTypeError(
             "`truths` and `systems` must be {data set: truth} and {system: {data set: predictions}}. Pass dicts."
         )
-    options = {"convention": convention, "threads": threads, "progress": progress}
-    values, bounds, notes = _evaluate_all(truths, systems, parsed, options)
+    with use_progress(progress):
+        values, bounds, notes = _evaluate_all(truths, systems, parsed, {"convention": convention, "threads": threads})
     about = list(systems), str(parsed), mean, resample or "queries"
     return _rank_values(values, *about, settings, bounds, notes, parsed.sign)
 

@@ -61,7 +61,7 @@ def test_values_are_those_of_the_function(vectors, run):
     ]  # fmt: skip
     for arguments, options, similarity in cases:
         (report,) = evaluate(run, *arguments)
-        expected = fn.evaluate(TRUTH, fn.Embeddings(USERS, ITEMS, similarity=similarity), "rr, auc", **options)
+        expected = fn.evaluate(TRUTH, fn.Embeddings(USERS, ITEMS, similarity=similarity, **options), "rr, auc")
         means = expected.mean().items()
         assert report["mean"] == {name: pytest.approx(mean) if mean == mean else None for name, mean in means}
 

@@ -215,9 +215,13 @@ def test_frames_records_and_dicts_agree():
     frame = pd.DataFrame(chunks)
     assert fn.evaluate_spans(pd.DataFrame(gold), frame.drop(columns="rank")[::-1], metrics).values.tolist() == expected
     bare = frame.drop(columns=["rank", "score"]).rename(columns={"start_index": "from"})
-    columns = {"start": "from"}
     named = pd.DataFrame(gold).rename(columns={"start_index": "from"})
-    assert fn.evaluate_spans(named, bare, metrics, columns=columns).values.tolist() == expected
+    both = [fn.Spans(table, columns={"start": "from"}) for table in (named, bare)]
+    assert fn.evaluate_spans(*both, metrics).values.tolist() == expected
+    assert repr(fn.Spans(both[0])) == f"Spans: {len(gold)} of 1 query"
+    assert fn.evaluate_spans(fn.Spans(GOLD), fn.Spans(CHUNKS), metrics).values.tolist() == expected
+    with pytest.raises(fn.InvalidTypeError, match="`columns` is no argument of evaluate_spans"):
+        fn.evaluate_spans(named, bare, metrics, columns={"start": "from"})
 
 
 @pytest.mark.parametrize(

@@ -177,10 +177,8 @@ def recommend(rng):
                     scores = rng.integers(0, 9, (30, n_items)).astype(score_dtype)
                     for ties in ("average", "input", "worst", "id_ascending", "id_descending"):
                         convention = f"default(ties={ties})"
-                        fn.evaluate(
-                            liked, scores, "ndcg@10,rr", exclude=[[n_items - 2, n_items - 1]] * 30,
-                            convention=convention,
-                        )  # fmt: skip
+                        seen = fn.Scores(scores, exclude=[[n_items - 2, n_items - 1]] * 30)
+                        fn.evaluate(liked, seen, "ndcg@10,rr", convention=convention)
                         fn.evaluate(liked, scores, "ndcg,auc", convention=convention)
     for dtype in ("i4", "i8"):
         long_rows = np.argsort(rng.random((3, 6 * MAX_MARKED_ROW)), axis=1)[:, : 2 * MAX_MARKED_ROW].astype(dtype)

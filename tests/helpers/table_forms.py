@@ -85,4 +85,3 @@ LIBRARY_FORMS = {
     ),
 }
 TABLE_FORMS = PLAIN_FORMS | LIBRARY_FORMS
-IN_MEMORY = ("lazy frame", "DuckDB relation", "DuckDB result", "dict of columns", "structured array")

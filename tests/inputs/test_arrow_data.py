@@ -258,7 +258,8 @@ def batches(file):
     return pa.RecordBatchReader.from_batches(file.schema, map(file.get_batch, range(file.num_record_batches)))
 def evaluated(path):
     truth = opened(path)
-    fn.evaluate(batches(truth) if sys.argv[1] == "reader" else truth, metrics="ndcg@10", memory="20MB")
+    rows = fn.Rows(batches(truth) if sys.argv[1] == "reader" else truth, memory="20MB")
+    fn.evaluate(rows, metrics="ndcg@10")
 evaluated(sys.argv[2])
 before = held("VmHWM")
 evaluated(sys.argv[3])

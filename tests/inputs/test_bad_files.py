@@ -156,12 +156,10 @@ def test_tables_of_other_shapes():
         fn.Run(["q1", "q1", "q1"], ["d1", "d2", "d1"], [1, 2, 3])
 
 
-STREAMED = (
-    "can only be used when `truth` is streamed: a Parquet or Arrow file, or a data set, with scores and labels, or "
-    "when `predictions` are Embeddings or a Scorer. Leave it out"
+PROGRESS = (
+    "`progress` can only be a function when `truth` is streamed: a Parquet or Arrow file, or a data set, with scores "
+    "and labels, or when `predictions` are Embeddings or a Scorer. Leave it out"
 )
-MEMORY = f"`memory` {STREAMED}"
-PROGRESS = f"`progress` {STREAMED}"
 
 
 def test_inputs_that_do_not_go_together():
@@ -177,8 +175,6 @@ def test_inputs_that_do_not_go_together():
         ("`predictions` must be left out when `truth` is Rankings, which holds scores", (rankings, [1]), {}),
         ("`offsets` cuts arrays into queries, but `truth` has its own. Leave it out", (ONE, ONE), {"offsets": [0]}),
         ("`groups` cuts arrays into queries, but `truth` has its own. Leave it out", (rankings,), {"groups": [1]}),
-        (MEMORY, ([[1]], [[1]]), {"memory": "1GB"}),
-        (MEMORY, (ONE, ONE), {"memory": "1GB"}),
         (PROGRESS, ([[1]], [[1]]), {"progress": print}),
         (PROGRESS, (ONE, ONE), {"progress": print}),
         ("`truth` must not be a Run. Pass the judgments first, then the run", (fn.Run(ONE), ONE), {}),

@@ -218,7 +218,7 @@ def test_rows_of_parquet_are_ordered_by_id_and_may_not_repeat(
     given = {"metrics": "ndcg@3,rr", "convention": f"default(ties={ties})"}
     expected = fn.evaluate(table, **given)
     for memory in (None, "9kB"):
-        assert fn.evaluate(path, **given, memory=memory).to_dict() == expected.to_dict()
+        assert fn.evaluate(fn.Rows(path, memory=memory), **given).to_dict() == expected.to_dict()
     np.testing.assert_allclose(fn.reference.evaluate(path, **given).values, expected.values, rtol=1e-14)
 
     query, places = repeated

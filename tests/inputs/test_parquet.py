@@ -72,7 +72,7 @@ def test_rows_in_any_order(tmp_path, kind, order, group, memory, monkeypatch):
     rows, expected = (np.arange(N), EXPECTED) if order == "sorted" else (SHUFFLED, UNSORTED)
     ids, path = KINDS[kind](QUERIES[rows]), tmp_path / "rows.parquet"
     pq.write_table(table_of(ids, rows), path, row_group_size=group)
-    assert_equal(fn.evaluate(path, None, METRICS, memory=memory), expected, firsts(ids))
+    assert_equal(fn.evaluate(fn.Rows(path, memory=memory), metrics=METRICS), expected, firsts(ids))
 
 
 def test_order_that_breaks_late(tmp_path):
@@ -242,7 +242,7 @@ def test_parquet_raises_on_wrong_input(tmp_path, monkeypatch):
     refused(f"{path} must hold Parquet files, but does not: ", path)
     for memory in ("lots", 0, "-1GB", True):
         path.write_bytes(whole)
-        refused(f"`memory` must be bytes or a text such as '2GB', not {memory!r}", path, memory=memory)
+        refused(f"`memory` must be bytes or a text such as '2GB', not {memory!r}", fn.Rows(path, memory=memory))
     pq.write_table(pa.table({"qid": [1, 1, 2], "label": [1, 0, None], "score": [1.0] * 3}), path, row_group_size=1)
     refused(f"`{path}` must have no null, but column 'label' has one in row 2. Drop or fill it", path)
 

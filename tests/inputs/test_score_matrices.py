@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 import fastndcg as fn
 from fastndcg.engine import run as engine
 from fastndcg.inputs import item_selection, models
-from fastndcg.inputs.dispatch import read_selection
 from fastndcg.inputs.interactions import Interactions
-from fastndcg.inputs.item_selection import ItemSelection
 from fastndcg.kernels.ranking.rank import AUTO, COUNT, SELECT, SORT
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.rankings.compact import CompactRankings
@@ -120,9 +118,9 @@ def test_values_are_those_of_explicit_candidates(ties, data):
             expected = fn.evaluate(by_hand, metrics=metrics, convention=convention)
         except fn.InvalidInputError:  # such as a metric that needs a cutoff under the convention
             with pytest.raises(fn.InvalidInputError):
-                fn.evaluate(truth, scores, metrics, convention=convention, **selection)
+                fn.evaluate(truth, fn.Scores(scores, **selection), metrics, convention=convention)
             return
-        result = fn.evaluate(truth, scores, metrics, convention=convention, threads=2, **selection)
+        result = fn.evaluate(truth, fn.Scores(scores, **selection), metrics, convention=convention, threads=2)
     assert_same_bits(result, expected)
 
 
@@ -133,11 +131,11 @@ def test_values_are_those_of_the_reference(ties, seed, missing_truth):
     rng = np.random.default_rng(seed)
     liked, excluded = ([dict.fromkeys(rng.permutation(9)[:3].tolist(), 1) for _ in range(3)] for _ in range(2))
     scores = rng.integers(0, 6, (3, 9)) / 2
-    arguments = (matrix(liked, 9), scores, "ndcg@3,recall@3,auc,rr")
-    options = {"exclude": mask(excluded, 9), "candidates": range(1, 9), "missing_truth": missing_truth}
-    options["convention"] = fn.conventions["default"].replace(ties=ties)
-    result = fn.evaluate(*arguments, **options)
-    slow = fn.reference.evaluate(*arguments, **options)
+    chosen = fn.Scores(scores, exclude=mask(excluded, 9), candidates=range(1, 9), missing_truth=missing_truth)
+    arguments = (matrix(liked, 9), chosen, "ndcg@3,recall@3,auc,rr")
+    convention = fn.conventions["default"].replace(ties=ties)
+    result = fn.evaluate(*arguments, convention=convention)
+    slow = fn.reference.evaluate(*arguments, convention=convention)
     np.testing.assert_allclose(result.values, slow.values, rtol=1e-12)
     assert result.n_tied == slow.n_tied
 
@@ -154,8 +152,8 @@ def test_strategies_give_the_same_bits(n_relevant, ties, metrics, strategy):
     ]
     scores = rng.integers(0, 60, (5, 300)).astype("f4")
     convention = fn.conventions["default"].replace(ties=ties)
-    selection = read_selection(list(excluded), None)
-    rankings = models.match_scores(Interactions(*flat(liked)), scores, selection).new_builder()(0, 5)
+    chosen = fn.Scores(scores, exclude=list(excluded))
+    rankings = models.match_scores(Interactions(*flat(liked)), chosen, None).new_builder()(0, 5)
     output = engine.run(rankings, parse_metrics(metrics), convention, strategy=strategy)
     by_hand = list_by_hand(liked, scores, excluded)
     expected = engine.run(by_hand, parse_metrics(metrics), convention)
@@ -166,7 +164,7 @@ def test_strategies_give_the_same_bits(n_relevant, ties, metrics, strategy):
 def test_all_metrics_have_the_bits_of_explicit_candidates(name):
     liked = [{3: 1, 0: 1}, {}, {5: 0, 1: 1, 2: 0}, {4: 1}]
     scores = np.random.default_rng(6).permutation(28).reshape(4, 7).astype("f8")
-    result = fn.evaluate(matrix(liked), scores, [name], exclude=SEEN, missing_truth="skip")
+    result = fn.evaluate(matrix(liked), fn.Scores(scores, exclude=SEEN, missing_truth="skip"), [name])
     assert_same_bits(result, fn.evaluate(list_by_hand(liked, scores, SEEN), metrics=[name]))
 
 
@@ -208,7 +206,7 @@ def score_forms():
 @pytest.mark.parametrize("name", [name for name, _ in score_forms()])
 def test_score_matrices_of_every_form(name):
     scores = dict(score_forms())[name]
-    result = fn.evaluate(matrix(LIKED), scores, METRICS, exclude=SEEN, missing_truth="skip")
+    result = fn.evaluate(matrix(LIKED), fn.Scores(scores, exclude=SEEN, missing_truth="skip"), METRICS)
     assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN), metrics=METRICS))
 
 
@@ -244,10 +242,10 @@ def item_forms():
 @pytest.mark.parametrize("name", [name for name, _ in item_forms()])
 def test_exclude_and_candidates_of_every_form(name):
     items = dict(item_forms())[name]
-    excluded = fn.evaluate(matrix(LIKED), SCORES, METRICS, exclude=items, missing_truth="skip")
+    excluded = fn.evaluate(matrix(LIKED), fn.Scores(SCORES, exclude=items, missing_truth="skip"), METRICS)
     assert_same_bits(excluded, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN), metrics=METRICS))
     others = [set(range(7)) - row for row in SEEN]
-    candidates = fn.evaluate(matrix(LIKED), SCORES, METRICS, candidates=items, missing_truth="skip")
+    candidates = fn.evaluate(matrix(LIKED), fn.Scores(SCORES, candidates=items, missing_truth="skip"), METRICS)
     assert_same_bits(candidates, fn.evaluate(list_by_hand(LIKED, SCORES, others), metrics=METRICS))
 
 
@@ -256,22 +254,26 @@ def test_exclude_and_candidates_of_every_form(name):
 )
 def test_items_of_all_users_in_every_form(items):
     shared = [{0, 1, 4}] * 4
-    result = fn.evaluate(matrix(LIKED), SCORES, METRICS, exclude=items, missing_truth="unretrieved")
+    result = fn.evaluate(matrix(LIKED), fn.Scores(SCORES, exclude=items, missing_truth="unretrieved"), METRICS)
     by_hand = list_by_hand(LIKED, SCORES, shared, missing_truth="unretrieved")
     assert_same_bits(result, fn.evaluate(by_hand, metrics=METRICS))
-    result = fn.evaluate(matrix(LIKED), SCORES, METRICS, candidates=items, exclude=SEEN, missing_truth="skip")
+    result = fn.evaluate(
+        matrix(LIKED), fn.Scores(SCORES, candidates=items, exclude=SEEN, missing_truth="skip"), METRICS
+    )
     assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN, shared), metrics=METRICS))
-    result = fn.evaluate(matrix(LIKED), SCORES, METRICS, exclude=items, candidates=SEEN, missing_truth="skip")
+    result = fn.evaluate(
+        matrix(LIKED), fn.Scores(SCORES, exclude=items, candidates=SEEN, missing_truth="skip"), METRICS
+    )
     assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, shared, SEEN), metrics=METRICS))
 
 
 def test_scores_are_read_in_place():
     liked = Interactions(*flat(LIKED))
-    build = models.match_scores(liked, SCORES, read_selection(SEEN, None, "skip")).new_builder()
+    build = models.match_scores(liked, fn.Scores(SCORES, exclude=SEEN, missing_truth="skip"), None).new_builder()
     assert np.shares_memory(build(0, 4).rows.scores, SCORES)
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(CompactRankings, "__getattr__")
-        fn.evaluate(matrix(LIKED), SCORES, "ndcg@3,ap,auc,recall@2", exclude=SEEN, missing_truth="skip")
+        fn.evaluate(matrix(LIKED), fn.Scores(SCORES, exclude=SEEN, missing_truth="skip"), "ndcg@3,ap,auc,recall@2")
         with pytest.raises(AttributeError):
             fn.evaluate(matrix(LIKED), SCORES, "bpref")
 
@@ -281,7 +283,7 @@ def test_converted_scores_take_the_memory_of_a_part(monkeypatch):
     monkeypatch.setattr(models, "LEAST_PART", 1)
     scores = np.asfortranarray(np.random.default_rng(0).random((500, 10)))
     liked = Interactions(np.zeros(500, "i8"), offsets=np.arange(501))
-    partitions = models.match_scores(liked, scores, ItemSelection())
+    partitions = models.match_scores(liked, fn.Scores(scores), None)
     assert max(stop - first for first, stop in partitions.spans) <= 11
     build = partitions.new_builder()
     first = build(*partitions.spans[0]).rows.scores
@@ -292,54 +294,60 @@ def test_converted_scores_take_the_memory_of_a_part(monkeypatch):
 def test_nan_is_refused_at_candidates_alone():
     scores = SCORES.copy()
     scores[0, 6] = scores[3, 0] = np.nan
-    result = fn.evaluate(matrix(LIKED), scores, METRICS, exclude=SEEN)
+    result = fn.evaluate(matrix(LIKED), fn.Scores(scores, exclude=SEEN), METRICS)
     assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN), metrics=METRICS))
     scores[2, 5] = np.nan
     with pytest.raises(fn.InvalidInputError, match=re.escape("`scores` must not be NaN, but scores[5] (query 2) is")):
-        fn.evaluate(matrix(LIKED), scores, METRICS, exclude=SEEN)
+        fn.evaluate(matrix(LIKED), fn.Scores(scores, exclude=SEEN), METRICS)
     last = "default(nan_scores=last)"
-    result = fn.evaluate(matrix(LIKED), scores, METRICS, exclude=SEEN, convention=last)
+    result = fn.evaluate(matrix(LIKED), fn.Scores(scores, exclude=SEEN), METRICS, convention=last)
     by_hand = list_by_hand(LIKED, scores, SEEN)
     assert_same_bits(result, fn.evaluate(by_hand, metrics=METRICS, convention=last))
 
 
 def test_missing_truth_is_counted():
     seen = [{3}, {0}, {1, 5}, {0}]
-    skipped = fn.evaluate(matrix(LIKED), SCORES, "recall@7", exclude=seen, missing_truth="skip")
+    skipped = fn.evaluate(matrix(LIKED), fn.Scores(SCORES, exclude=seen, missing_truth="skip"), "recall@7")
     assert skipped["recall@7"].tolist()[::3] == [1, 1]
     assert skipped.notes == ("items of the truth that are no candidates, left out of the truth: 3, of 2 users",)
-    pooled = fn.evaluate(matrix(LIKED), SCORES, "recall@7", exclude=seen, missing_truth="unretrieved")
+    pooled = fn.evaluate(matrix(LIKED), fn.Scores(SCORES, exclude=seen, missing_truth="unretrieved"), "recall@7")
     assert pooled["recall@7"].tolist()[::3] == [1 / 2, 1]
     assert pooled["recall@7"][2] == 0
     assert pooled.notes == ("items of the truth that are no candidates, counted as not retrieved: 3, of 2 users",)
 
 
-def test_evaluator_and_compare_take_the_keywords():
-    systems = {"a": SCORES, "b": np.asfortranarray(-SCORES)}
-    options = {"exclude": SEEN, "candidates": range(7), "missing_truth": "skip"}
-    results = {name: fn.evaluate(matrix(LIKED), scores, METRICS, **options) for name, scores in systems.items()}
+def test_evaluator_and_compare_take_scores_of_one_selection():
+    first = fn.Scores(SCORES, exclude=SEEN, candidates=range(7), missing_truth="skip")
+    systems = {"a": first, "b": first.replace(np.asfortranarray(-SCORES))}
+    assert str(first) == "Scores of 4 users, 7 items"
+    results = {name: fn.evaluate(matrix(LIKED), scores, METRICS) for name, scores in systems.items()}
+    first.selection._last = None
     calls = []
     match = item_selection.match_items
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(item_selection, "match_items", lambda *arguments: calls.append(1) or match(*arguments))
-        evaluator = fn.Evaluator(matrix(LIKED), METRICS, **options)
+        evaluator = fn.Evaluator(matrix(LIKED), METRICS)
         for name, scores in systems.items():
             assert_same_bits(evaluator.evaluate(scores), results[name])
     assert len(calls) == 1
-    assert_same_bits(pickle.loads(pickle.dumps(evaluator)).evaluate(SCORES), results["a"])
-    compared = fn.compare(matrix(LIKED), systems, "ndcg@3", **options, replicates=10)
+    assert_same_bits(pickle.loads(pickle.dumps(evaluator)).evaluate(pickle.loads(pickle.dumps(first))), results["a"])
+    compared = fn.compare(matrix(LIKED), systems, "ndcg@3", replicates=10)
     for row in compared.rows:
         assert row.mean == results[row.system].mean()["nDCG@3"]
 
 
 def test_explain_shows_the_candidates_of_one_user():
-    explanation = fn.explain(matrix(LIKED), SCORES, "ndcg@3", query=2, exclude=[{1}, {1}, {4}, {5}])
-    expected = fn.evaluate(matrix(LIKED), SCORES, "ndcg@3", exclude=[{1}, {1}, {4}, {5}])["ndcg@3"][2]
+    explanation = fn.explain(matrix(LIKED), fn.Scores(SCORES, exclude=[{1}, {1}, {4}, {5}]), "ndcg@3", query=2)
+    expected = fn.evaluate(matrix(LIKED), fn.Scores(SCORES, exclude=[{1}, {1}, {4}, {5}]), "ndcg@3")["ndcg@3"][2]
     assert explanation.value == expected
     assert sorted(row.document for row in explanation.ranking) == ["0", "1", "2", "3", "5", "6"]
 
 
 CSR = matrix(LIKED)
+
+
+def evaluate_scores(**options):
+    return fn.evaluate(CSR, fn.Scores(SCORES, **options), "rr")
 
 
 @pytest.mark.parametrize(
@@ -351,43 +359,47 @@ CSR = matrix(LIKED)
             "`predictions` must have a row per user and a column per item of the truth, (4, 7), but its shape is"),
         (lambda: fn.evaluate(fn.Interactions([9], offsets=[0, 1]), SCORES[:1], "rr"),
             "`predictions` must have a column for each item of the truth, but user 0 likes item 9 and there are 7"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask(SEEN)[:3]),
+        (lambda: evaluate_scores(exclude=mask(SEEN)[:3]),
             "`exclude` must have one row per user, 4, but has 3"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask(SEEN, 8)),
+        (lambda: evaluate_scores(exclude=mask(SEEN, 8)),
             "`exclude` must have one column per item, 7, but has 8"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[[1], [2], [7], [3]]),
+        (lambda: evaluate_scores(exclude=[[1], [2], [7], [3]]),
             "`exclude` must hold items below 7, the number of items of the predictions, but one of user 2 is 7"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[1, -2]), "`candidates`: `items` must be 0 or more, but"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[1, 2, 1]),
+        (lambda: evaluate_scores(candidates=[1, -2]), "`candidates`: `items` must be 0 or more, but"),
+        (lambda: evaluate_scores(candidates=[1, 2, 1]),
             "`candidates`: `items` must have each item of a user once, but item 1 of user 0 stands twice"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[]), "`candidates` must have an item, but is empty"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[[], [], [], []]), "`candidates` must have an item, but"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=range(7)), "`exclude` must leave a candidate, but has all"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=["a"]), "`exclude` must hold whole numbers where items"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude={"a"}), "`exclude` must hold whole numbers where items"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[[1], 2]), "`exclude`: rows must be lists, sets or arrays of"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=3), "`exclude` must be interactions (a scipy.sparse matrix, "),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=sparse.csr_array(([0, 1], ([0, 1], [1, 2])), shape=(4, 7))),
+        (lambda: evaluate_scores(candidates=[]), "`candidates` must have an item, but is empty"),
+        (lambda: evaluate_scores(candidates=[[], [], [], []]), "`candidates` must have an item, but"),
+        (lambda: evaluate_scores(exclude=range(7)), "`exclude` must leave a candidate, but has all"),
+        (lambda: evaluate_scores(exclude=["a"]), "`exclude` must hold whole numbers where items"),
+        (lambda: evaluate_scores(exclude={"a"}), "`exclude` must hold whole numbers where items"),
+        (lambda: evaluate_scores(exclude=[[1], 2]), "`exclude`: rows must be lists, sets or arrays of"),
+        (lambda: evaluate_scores(exclude=3), "`exclude` must be interactions (a scipy.sparse matrix, "),
+        (lambda: evaluate_scores(exclude=sparse.csr_array(([0, 1], ([0, 1], [1, 2])), shape=(4, 7))),
             "`exclude`: a sparse matrix must store no 0, but that of item 1 of user 0 is one. Call eliminate_zeros()"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask([{1}, {2}, {1, 5}, {0}])),
+        (lambda: evaluate_scores(exclude=mask([{1}, {2}, {1, 5}, {0}])),
             "items of `truth` must not be excluded, but item 1 of user 2 is in `exclude` (in all 2). Take it out"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[3, 6]),
+        (lambda: evaluate_scores(exclude=[3, 6]),
             "items of `truth` must not be excluded, but item 3 of user 0 is in `exclude` (in all 1). Take it out"),
         (
-            lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[0, 1, 2, 3, 5]),
+            lambda: evaluate_scores(candidates=[0, 1, 2, 3, 5]),
             "items of `truth` must not lie outside the candidates, but item 4 of user 3 is not in `candidates` (in all",
         ),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[np.array(0)] * 4),
+        (lambda: evaluate_scores(exclude=[np.array(0)] * 4),
             "`exclude`: rows must be lists, sets or arrays of items, but one is array(0)"),
-        (lambda: fn.evaluate(CSR, SCORES, "rr", missing_truth="last"), "`missing_truth` must be one of 'raise', 's"),
-        (lambda: fn.evaluate(CSR.toarray(), SCORES, "rr", exclude=[0]),
-            "`exclude` can only be used with a model or a matrix that scores all items, but `truth` is"),
-        (lambda: fn.evaluate(CSR, np.array([[0, 3]] * 4), "rr", candidates=[0]),
-            "`candidates` can only be used with a model or a matrix that scores all items, but `predic"),
-        (lambda: fn.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "rr", missing_truth="skip"),
-            "`missing_truth` can only be used with a model or a matrix that scores all items, but `predic"),
-        (lambda: fn.compare(dict.fromkeys("ab", fn.evaluate([[1]], [[2]], "rr")), metrics="rr", exclude=[0]),
-            "`exclude` must be left out if all systems are Results or Rankings"),
+        (lambda: evaluate_scores(missing_truth="last"), "`missing_truth` must be one of 'raise', 's"),
+        (lambda: fn.evaluate(CSR.toarray(), fn.Scores(SCORES, exclude=[0]), "rr"),
+            "`truth` must be items that users like, or judgments with ids, for Scores, but is an array of labels"),
+        (lambda: fn.Scores(np.array([[0, 3]] * 4), candidates=[0]),
+            "`matrix` must be an array of floats of users by items, not ndarray. Convert it"),
+        (lambda: fn.Scores({"q": {"d": 1.0}}, missing_truth="skip"),
+            "`matrix` must be an array of floats of users by items, not dict. Convert it"),
+        (lambda: fn.Scores(CSR), "`matrix` must be an array of floats of users by items, not csr_array. Leave the sc"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[0]),
+            "`exclude` is no argument of evaluate. It belongs to the model: fn.Embeddings(…, exclude=…), fn.Scorer("),
+        (lambda: fn.compare(CSR, {"a": SCORES, "b": SCORES}, "rr", missing_truth="skip"),
+            "`missing_truth` is no argument of compare. It belongs to the model"),
+        (lambda: fn.Evaluator(CSR, "rr", memory=10), "`memory` is no argument of Evaluator. It is said where data are"),
         (lambda: fn.evaluate(CSR, SCORES, "rr", offsets=[0]), "`offsets` cuts arrays into queries, but `truth` has"),
         (lambda: fn.evaluate(CSR, SCORES.astype("longdouble") + np.longdouble(2) ** -60, "rr"),
             "`predictions` must fit float64 exactly, but predictions[0, "),
@@ -412,9 +424,8 @@ def test_no_users_no_items_and_nothing_relevant():
 def test_large_exclusions_are_matched_in_parts(monkeypatch):
     rng = np.random.default_rng(0)
     liked = [{int(item): 1} for item in rng.integers(0, 7, 4)]
-    expected = fn.evaluate(matrix(liked), SCORES, METRICS, exclude=SEEN, candidates=[[*range(7)]] * 4,
-                           missing_truth="skip")  # fmt: skip
+    scores = fn.Scores(SCORES, exclude=SEEN, candidates=[[*range(7)]] * 4, missing_truth="skip")
+    expected = fn.evaluate(matrix(liked), scores, METRICS)
     monkeypatch.setattr(item_selection, "PART", 1)
-    result = fn.evaluate(matrix(liked), SCORES, METRICS, exclude=SEEN, candidates=[[*range(7)]] * 4,
-                         missing_truth="skip", threads=2)  # fmt: skip
+    result = fn.evaluate(matrix(liked), scores, METRICS, threads=2)
     assert_same_bits(result, expected)

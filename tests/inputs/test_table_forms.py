@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from table_forms import BATCH, IN_MEMORY, TABLE_FORMS, write_feather
+from table_forms import BATCH, TABLE_FORMS, write_feather
 
 import fastndcg as fn
 from fastndcg.inputs import frames, rare_tables
@@ -40,8 +40,9 @@ PARAMETERS = pytest.mark.parametrize("name", TABLE_FORMS)
 @PARAMETERS
 def test_rows_with_scores(tmp_path, name, table, memory):
     expected = fn.evaluate(table, metrics=METRICS, convention="trec_eval")
-    options = {} if memory is None or name in IN_MEMORY else {"memory": memory}
-    result = fn.evaluate(TABLE_FORMS[name](table, tmp_path), metrics=METRICS, convention="trec_eval", **options)
+    result = fn.evaluate(
+        fn.Rows(TABLE_FORMS[name](table, tmp_path), memory=memory), metrics=METRICS, convention="trec_eval"
+    )
     assert result.values.tobytes() == expected.values.tobytes()
     assert result.query_ids.tolist() == expected.query_ids.tolist()
     assert result.n_tied == expected.n_tied
@@ -122,8 +123,7 @@ def test_named_columns(tmp_path, name):
 @pytest.mark.parametrize("memory", [None, "8kB"])
 @PARAMETERS
 def test_evaluators_read_again(tmp_path, name, memory):
-    options = {} if memory is None or name in IN_MEMORY else {"memory": memory}
-    evaluator = fn.Evaluator(TABLE_FORMS[name](MIXED, tmp_path), "rr", **options)
+    evaluator = fn.Evaluator(fn.Rows(TABLE_FORMS[name](MIXED, tmp_path), memory=memory), "rr")
     first = evaluator.evaluate().values.tobytes()
     if name in ("reader", "scanner") and memory:
         with pytest.raises(fn.InvalidInputError, match="`truth` must be read anew for a second evaluation"):

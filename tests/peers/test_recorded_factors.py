@@ -10,6 +10,7 @@ import pytest
 import rating_cases
 import scipy.sparse
 from factor_cases import LIGHTFM, RECOMETRICS, SENTENCE_TRANSFORMERS
+from model_options import choose
 from recorded_data import DATA, RATINGS
 
 import fastndcg as fn
@@ -77,7 +78,7 @@ def evaluate(form, case, metric, convention):
         return fn.evaluate(labels, scores, metric, offsets=offsets, convention=convention).values[:, 0]
     model = make_model(form, case.users, case.items, item_biases=case.item_biases)
     truth = scipy.sparse.csr_array(np.where(case.is_seen, 0, case.labels))
-    return fn.evaluate(truth, model, metric, exclude=case.is_seen, convention=convention).values[:, 0]
+    return fn.evaluate(truth, choose(model, exclude=case.is_seen), metric, convention=convention).values[:, 0]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -146,13 +147,18 @@ def test_retrieval_by_cosine_equals_sentence_transformers():
         encoder.encode([queries[query] for query in query_ids]), encoder.encode([corpus[name] for name in document_ids])
     )
     model = fn.Scorer(
-        lambda users: scores[users], n_items=len(document_ids), query_ids=query_ids, document_ids=document_ids
+        lambda users: scores[users],
+        n_items=len(document_ids),
+        query_ids=query_ids,
+        document_ids=document_ids,
+        missing_truth="unretrieved",
     )
     truth = {query: relevant[query] for query in query_ids}
-    options = {"convention": "sentence_transformers", "missing_truth": "unretrieved"}
     for name, value in DENSE["sentence_transformers"].items():
         theirs, k = name.removeprefix("case_cosine_").split("@")
-        (mean,) = fn.evaluate(truth, model, f"{SENTENCE_TRANSFORMERS[theirs]}@{k}", **options).means()
+        (mean,) = fn.evaluate(
+            truth, model, f"{SENTENCE_TRANSFORMERS[theirs]}@{k}", convention="sentence_transformers"
+        ).means()
         assert mean == pytest.approx(value, rel=1e-12), name
 
 
@@ -183,7 +189,7 @@ def test_embeddings_equal_the_library(case, library, dtype):
     (train, test), users, items = case
     model = fn.Embeddings(users.astype(dtype), items.astype(dtype))
     convention = fn.conventions[library].replace(no_relevant="skipped")
-    result = fn.evaluate(test, model, list(METRICS[library].values()), exclude=train, convention=convention)
+    result = fn.evaluate(test, choose(model, exclude=train), list(METRICS[library].values()), convention=convention)
     assert dict(zip(METRICS[library], result.means(), strict=True)) == pytest.approx(
         {name: RECORD[library][name] for name in METRICS[library]}, rel=1e-6
     )
@@ -198,8 +204,8 @@ def test_best_items_equal_ranks(case):
     scorer = fn.Scorer(lambda span: users[span] @ items.T, n_items=len(items))
     metrics = f"ndcg@{K}, recall@{K}, rr@{K}"
     convention = "default(no_relevant=skipped)"
-    counted = fn.evaluate(test, model, metrics, exclude=train, convention=convention)
-    lists = fn.evaluate(test, model.top(K, exclude=train), metrics, convention=convention)
+    counted = fn.evaluate(test, choose(model, exclude=train), metrics, convention=convention)
+    lists = fn.evaluate(test, choose(model, exclude=train).top(K), metrics, convention=convention)
     np.testing.assert_allclose(lists.values, counted.values, rtol=1e-12)
-    scored = fn.evaluate(test, scorer, metrics, exclude=train, convention=convention)
+    scored = fn.evaluate(test, choose(scorer, exclude=train), metrics, convention=convention)
     np.testing.assert_allclose(scored.values, counted.values, rtol=1e-12)

@@ -103,6 +103,14 @@ EXAMPLES = {
         lambda: fn.Run({"q1": ["d1", "d1"]}, duplicates="first"), lambda one: rows(fn.evaluate(QRELS, one, "ndcg,map"))
     ),
     "Scorer": (lambda: fn.Scorer(score_rows, n_items=4), lambda one: rows(fn.evaluate(LIKED, one, "ndcg,rr"))),
+    "Scores": (
+        lambda: fn.Scores([[0.3, 0.1, 0.2]], exclude={0}),
+        lambda one: rows(fn.evaluate(fn.Interactions([1], offsets=[0, 1]), one, "rr")),
+    ),
+    "Spans": (
+        lambda: fn.Spans({"q": [("a", 0, 9)]}),
+        lambda one: rows(fn.evaluate_spans(one, {"q": [("a", 5, 9)]}, "span_iou")),
+    ),
     "StreamingEvaluator": (lambda: streamed(per_query=True), lambda one: rows(one.result())),
     "StreamingEvaluator of sums": (lambda: streamed(per_query=False), lambda one: str(one.result())),
     "Summary": (lambda: streamed(per_query=False).result(), lambda one: (str(one), one.means(), len(one))),

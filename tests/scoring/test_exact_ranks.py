@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from model_options import choose
 
 import fastndcg as fn
 from fastndcg.inputs.messages import Options
@@ -75,10 +76,13 @@ def test_ties_by_id_are_those_of_a_run(make_ids, ties, selection):
     for metrics in ("ndcg@5, ap, rr", "bpref, Judged@5"):
         expected = fn.evaluate(qrels, run, metrics, convention=convention)
         for own in (model, scorer):
-            assert fn.evaluate(qrels, own, metrics, convention=convention, **options).to_dict() == expected.to_dict()
+            assert (
+                fn.evaluate(qrels, choose(own, **options), metrics, convention=convention).to_dict()
+                == expected.to_dict()
+            )
     rankings = [
-        fn.explain(qrels, own, "ap", query="q2", convention=convention, **more).ranking
-        for own, more in ((run, {}), (model, options))
+        fn.explain(qrels, own, "ap", query="q2", convention=convention).ranking
+        for own in (run, choose(model, **options))
     ]
     assert [str(document) for document in rankings[0]] == [str(document) for document in rankings[1]]
 
@@ -162,22 +166,25 @@ def test_lists_of_each_query_hold_ids():
     qrels = {"a": {101: 1}, "b": {102: 1}}
     forms = ([{105}, {104, 105}], np.array([[105, -1], [104, 105]]), {"a": {105: 1}, "b": {104: 1, 105: 1}})
     for exclude in forms:
-        assert model.top(2, exclude=exclude).to_run().to_dict() == {"a": {104: 4, 103: 3}, "b": {103: 3, 102: 2}}
-        assert fn.evaluate(qrels, model, "rank", exclude=exclude).values.tolist() == [[4], [2]]
-    result = fn.evaluate(qrels, model, "rank", exclude={105, 7, 8})
+        assert choose(model, exclude=exclude).top(2).to_run().to_dict() == {
+            "a": {104: 4, 103: 3},
+            "b": {103: 3, 102: 2},
+        }
+        assert fn.evaluate(qrels, choose(model, exclude=exclude), "rank").values.tolist() == [[4], [2]]
+    result = fn.evaluate(qrels, choose(model, exclude={105, 7, 8}), "rank")
     assert result.notes == ("documents of `exclude` that the model lacks, left out: 2",)
-    left_out = fn.evaluate(qrels, model, "rank", exclude={101, 7}, missing_truth="skip")
+    left_out = fn.evaluate(qrels, choose(model, exclude={101, 7}, missing_truth="skip"), "rank")
     assert left_out.notes[:2] == (
         "documents of `exclude` that the model lacks, left out: 1",
         "items of the truth that are no candidates, left out of the truth: 1, of 1 users",
     )
     for exclude in ({1}, [{1}, {2}], {"a": {1: 1}}):
         with pytest.raises(fn.InvalidInputError, match=r"`exclude` must have a document of `predictions`.* such as 1"):
-            model.top(2, exclude=exclude)
+            choose(model, exclude=exclude).top(2)
     with pytest.raises(fn.InvalidInputError, match="`exclude` must have one row per query of the model, 2, but has 1"):
-        model.top(2, exclude=[{101}])
+        choose(model, exclude=[{101}]).top(2)
     with pytest.raises(fn.InvalidTypeError, match="lists for each user must hold whole numbers, but one has 'x'"):
-        model.top(2, exclude=[{"x"}, {"y"}])
+        choose(model, exclude=[{"x"}, {"y"}]).top(2)
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from model_options import choose
 
 import fastndcg as fn
 from fastndcg.scoring import sources
@@ -94,9 +95,11 @@ WRONG_CALLS = {
 
 @pytest.mark.parametrize(("truth", "options", "message"), WRONG_CALLS.values(), ids=WRONG_CALLS)
 def test_error_of_a_call_comes_before_scores(no_scores, truth, options, message):
-    for evaluate in (fn.evaluate, lambda truth, *rest, **more: fn.Evaluator(truth, METRICS, **more).evaluate(rest[0])):
+    named = {name: value for name, value in options.items() if name in ("exclude", "candidates", "missing_truth")}
+    others = {name: value for name, value in options.items() if name not in named}
+    for evaluate in (fn.evaluate, lambda truth, model, metrics, **more: fn.Evaluator(truth, metrics, **more)(model)):
         with pytest.raises(fn.FastndcgError, match=message):
-            evaluate(truth, make_model("embeddings"), METRICS, **options)
+            evaluate(truth, make_model("embeddings", **named), METRICS, **others)
 
 
 def test_wrong_label_names_its_user(no_scores):
@@ -169,17 +172,17 @@ WRONG_IDS = {
 
 @pytest.mark.parametrize(("truth", "options", "message"), WRONG_IDS.values(), ids=WRONG_IDS)
 def test_error_with_ids_names_query_and_document(no_scores, truth, options, message):
-    model = make_model("embeddings", query_ids=["a", "b", "c"], document_ids=["x", "y", "z", "w"])
+    ids = {"query_ids": ["a", "b", "c"], "document_ids": ["x", "y", "z", "w"]}
     with pytest.raises(fn.InvalidInputError, match=message):
-        fn.evaluate(truth, model, METRICS, **options)
+        fn.evaluate(truth, make_model("embeddings", **ids, **options), METRICS)
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer", "matrix"])
 def test_unknown_items_are_skipped_or_ranked_last(kind):
     truth = fn.Interactions([0, 7, 1, 2, 9], offsets=[0, 2, 3, 5], n_items=12)
     known = fn.evaluate(LIKED, make_model(kind), METRICS)
-    skipped = fn.evaluate(truth, make_model(kind), METRICS, missing_truth="skip")
-    last = fn.evaluate(truth, make_model(kind), METRICS, missing_truth="unretrieved")
+    skipped = fn.evaluate(truth, choose(make_model(kind), missing_truth="skip"), METRICS)
+    last = fn.evaluate(truth, choose(make_model(kind), missing_truth="unretrieved"), METRICS)
     assert skipped.values.tolist() == known.values.tolist()
     assert last["rr"].tolist() == known["rr"].tolist()
     assert last["recall@1"].tolist() == (known["recall@1"] / [2, 1, 2]).tolist()
@@ -194,7 +197,7 @@ def test_users_without_truth_are_skipped_or_kept(kind, metrics):
     with pytest.raises(fn.InvalidInputError, match=r"user 1 has none \(in all 1\)"):
         fn.evaluate(truth, make_model(kind), metrics)
     skipped = fn.evaluate(truth, make_model(kind), metrics, convention=SKIPPING)
-    kept = fn.evaluate(truth, make_model(kind), metrics, missing_truth="unretrieved")
+    kept = fn.evaluate(truth, choose(make_model(kind), missing_truth="unretrieved"), metrics)
     assert np.isnan(skipped["rr"]).tolist() == [False, True, False]
     assert kept["rr"][1] == 0
     for result in (skipped, kept):

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse
+from model_options import choose
 
 import fastndcg as fn
 
@@ -96,25 +97,48 @@ def test_exclude_and_candidates_by_ids(tmp_path):
     candidates = sorted({*COLUMNS, *range(0, N_ITEMS, 3)})
     names = [DOCUMENTS[item] for item in candidates]
     truth = make_dict(is_named=True)
-    expected = fn.evaluate(NUMBERED["csr"], SCORES, METRICS, exclude=SEEN, candidates=candidates).values.tolist()
+    expected = fn.evaluate(
+        NUMBERED["csr"], choose(SCORES, exclude=SEEN, candidates=candidates), METRICS
+    ).values.tolist()
     for exclude in (seen, seen_dict, str(path)):
         for chosen in (names, set(names), np.array(names), [*names, "unknown"]):
-            result = fn.evaluate(truth, NAMED, METRICS, exclude=exclude, candidates=chosen)
+            result = fn.evaluate(truth, choose(NAMED, exclude=exclude, candidates=chosen), METRICS)
             assert result.values.tolist() == expected
     numbered = fn.Embeddings(USERS, ITEMS, query_ids=QUERIES, document_ids=np.arange(N_ITEMS) + 100)
     moved = {query: {DOCUMENTS.index(name) + 100: label for name, label in row.items()} for query, row in truth.items()}
     chosen = {item + 100 for item in candidates}
-    result = fn.evaluate(moved, numbered, METRICS, exclude=IS_SEEN, candidates=chosen)
+    result = fn.evaluate(moved, choose(numbered, exclude=IS_SEEN, candidates=chosen), METRICS)
     assert result.values.tolist() == expected
     with pytest.raises(fn.InvalidInputError, match="`candidates` must have an item"):
-        fn.evaluate(moved, numbered, METRICS, candidates=set())
+        fn.evaluate(moved, choose(numbered, candidates=set()), METRICS)
+
+
+@pytest.mark.parametrize("ties", ["id_descending", "input"])
+def test_columns_that_are_excluded_are_those_of_the_model_whatever_the_order_of_ids(ties):
+    order = np.random.default_rng(3).permutation(N_ITEMS)
+    names = [DOCUMENTS[item] for item in order]
+    masks = IS_SEEN[:, order], scipy.sparse.csr_array(IS_SEEN[:, order])
+    ids = {
+        query: {DOCUMENTS[item] for item in np.flatnonzero(row)} for query, row in zip(QUERIES, IS_SEEN, strict=True)
+    }
+    results = [
+        fn.evaluate(
+            make_dict(is_named=True),
+            fn.Embeddings(USERS, ITEMS[order], query_ids=QUERIES, document_ids=names, exclude=exclude),
+            "bpref, judged@5, ndcg@5", convention=f"default(ties={ties})",
+        ).values.tolist()
+        for exclude in (ids, *masks)
+    ]  # fmt: skip
+    assert results[0] == results[1] == results[2]
 
 
 def test_best_items_feed_everything(tmp_path):
     k = N_ITEMS
     truth = make_dict(is_named=True)
-    best, named = MODEL.top(10, exclude=SEEN), NAMED.top(k, exclude=SEEN)
-    expected = fn.evaluate(NUMBERED["csr"], MODEL, "recall@7, p@3", exclude=SEEN, convention="default(ties=input)")
+    best, named = choose(MODEL, exclude=SEEN).top(10), choose(NAMED, exclude=SEEN).top(k)
+    expected = fn.evaluate(
+        NUMBERED["csr"], choose(MODEL, exclude=SEEN), "recall@7, p@3", convention="default(ties=input)"
+    )
     lists = fn.evaluate(NUMBERED["csr"], best, "recall@7, p@3")
     assert lists.values.tolist() == expected.values.tolist()
     assert fn.evaluate(truth, named, "recall@7", convention="default(ties=input)").values[:, 0].tolist() == (
@@ -139,28 +163,29 @@ def test_compare_many_models_with_one_truth():
         "function": fn.Scorer(lambda users: SCORES[users], n_items=N_ITEMS),
         "matrix": SCORES,
     }
-    table = fn.compare(NUMBERED["csr"], models, "ndcg@5, auc", exclude=SEEN, replicates=200)
+    models = {name: choose(model, exclude=SEEN) for name, model in models.items()}
+    table = fn.compare(NUMBERED["csr"], models, "ndcg@5, auc", replicates=200)
     for name, model in models.items():
-        own = fn.evaluate(NUMBERED["csr"], model, "ndcg@5, auc", exclude=SEEN)
+        own = fn.evaluate(NUMBERED["csr"], model, "ndcg@5, auc")
         assert table.results[name].values.tolist() == own.values.tolist()
     assert table.results["function"].values.tolist() == table.results["matrix"].values.tolist()
 
 
 def test_explain_by_ids_shows_documents():
     truth = make_dict(is_named=True)
-    text = str(fn.explain(truth, NAMED, "ndcg@5", query="q3", exclude=SEEN))
-    assert fn.evaluate(truth, NAMED, "ndcg@5", exclude=SEEN).to_dict()["q3"]["nDCG@5"] == pytest.approx(
-        fn.explain(truth, NAMED, "ndcg@5", query="q3", exclude=SEEN).value, rel=1e-12
+    text = str(fn.explain(truth, choose(NAMED, exclude=SEEN), "ndcg@5", query="q3"))
+    assert fn.evaluate(truth, choose(NAMED, exclude=SEEN), "ndcg@5").to_dict()["q3"]["nDCG@5"] == pytest.approx(
+        fn.explain(truth, choose(NAMED, exclude=SEEN), "ndcg@5", query="q3").value, rel=1e-12
     )
     assert any(name in text for name in DOCUMENTS)
 
 
 def test_evaluator_is_shared_by_models_and_pickled():
-    exclude = {QUERIES[0]: {DOCUMENTS[1]}}
-    evaluator = fn.Evaluator(make_dict(is_named=True), METRICS, exclude=exclude, missing_truth="skip")
-    values = [evaluator.evaluate(model).values.tolist() for model in (NAMED, pickle.loads(pickle.dumps(NAMED)))]
-    assert values[0] == values[1]
-    assert pickle.loads(pickle.dumps(evaluator)).evaluate(NAMED).values.tolist() == values[0]
+    model = choose(NAMED, exclude={QUERIES[0]: {DOCUMENTS[1]}}, missing_truth="skip")
+    evaluator = fn.Evaluator(make_dict(is_named=True), METRICS)
+    values = [evaluator.evaluate(own).values.tolist() for own in (model, pickle.loads(pickle.dumps(model)))]
+    assert values[0] == values[1] != evaluator.evaluate(NAMED).values.tolist()
+    assert pickle.loads(pickle.dumps(evaluator)).evaluate(model).values.tolist() == values[0]
 
 
 def test_report_lists_documents_of_models(tmp_path, monkeypatch):

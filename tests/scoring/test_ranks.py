@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_options import choose
 
 import fastndcg as fn
 from fastndcg.reference import list_scores
@@ -70,7 +71,7 @@ def assert_same(results, others):
 def test_values_are_those_of_the_score_matrix(kind, selection):
     for ties in TIES:
         dense, model = (
-            fn.evaluate(LIKED, predictions, METRICS, convention=f"default(ties={ties})", **selection)
+            fn.evaluate(LIKED, choose(predictions, **selection), METRICS, convention=f"default(ties={ties})")
             for predictions in (SCORES, make_model(kind))
         )
         assert_same(model, dense)
@@ -84,8 +85,8 @@ def test_pairs_are_those_of_the_score_matrix(kind, rows, competitors):
         for ties in ("average", "input", "worst", "mean_rank"):
             dense, model = (
                 fn.evaluate_pairs(
-                    LIKED, predictions, "rr, success@10, rank", rows=rows, competitors=competitors,
-                    convention=f"default(ties={ties})", **selection,
+                    LIKED, choose(predictions, **selection), "rr, success@10, rank", rows=rows, competitors=competitors,
+                    convention=f"default(ties={ties})",
                 )
                 for predictions in (SCORES, make_model(kind))
             )  # fmt: skip
@@ -98,7 +99,7 @@ def test_pairs_are_those_of_the_score_matrix(kind, rows, competitors):
 @pytest.mark.parametrize("metrics", ["bpref", "Judged@10, ndcg@10"])
 def test_metrics_that_read_unjudged_items(kind, metrics):
     dense, model = (
-        fn.evaluate(LIKED, predictions, metrics, exclude=SELECTIONS["exclude"]["exclude"])
+        fn.evaluate(LIKED, choose(predictions, exclude=SELECTIONS["exclude"]["exclude"]), metrics)
         for predictions in (SCORES, make_model(kind))
     )
     assert_same(model, dense)
@@ -149,13 +150,13 @@ def test_bits_do_not_depend_on_threads_memory_or_users():
     liked = fn.Interactions(rng.integers(0, 3001, 200), offsets=np.arange(201), n_items=3001)
     whole = fn.evaluate(liked, fn.Embeddings(users, items), METRICS)
     for threads, memory in ((1, None), (3, "200kB"), (2, "1MB"), (5, "40MB")):
-        again = fn.evaluate(liked, fn.Embeddings(users, items), METRICS, threads=threads, memory=memory)
+        again = fn.evaluate(liked, fn.Embeddings(users, items, memory=memory), METRICS, threads=threads)
         assert again.values.tobytes() == whole.values.tobytes()
     some = fn.Interactions(liked.items[50:57], offsets=np.arange(8), n_items=3001)
     part = fn.evaluate(some, fn.Embeddings(users[50:57], items), METRICS)
     assert part.values.tobytes() == whole.values[50:57].tobytes()
     model = fn.Embeddings(users, items)
-    tops = [model.top(20, memory=memory, threads=threads) for threads, memory in ((1, "200kB"), (3, None))]
+    tops = [choose(model, memory=memory).top(20, threads=threads) for threads, memory in ((1, "200kB"), (3, None))]
     assert tops[0].items.tobytes() == tops[1].items.tobytes()
     assert tops[0].scores.tobytes() == tops[1].scores.tobytes()
 
@@ -205,10 +206,10 @@ def test_equals_reference(data):
     exclude = [data.draw(st.sets(st.integers(0, n_items - 1))) for _ in range(n_users)]
     convention = f"default(ties={data.draw(st.sampled_from(TIES))})"
     model = fn.Embeddings(users, items, similarity=similarity, **biases)
-    arguments = {"exclude": exclude, "missing_truth": "skip", "convention": convention}
-    values = fn.evaluate(liked, model, "ndcg@2, rr, ap, recall@3", **arguments).values
+    arguments = (liked, choose(model, exclude=exclude, missing_truth="skip"), "ndcg@2, rr, ap, recall@3")
+    values = fn.evaluate(*arguments, convention=convention).values
     if similarity != "cosine":  # whose rounding decides between equal directions
-        expected = fn.reference.evaluate(liked, model, "ndcg@2, rr, ap, recall@3", **arguments).values
+        expected = fn.reference.evaluate(*arguments, convention=convention).values
         np.testing.assert_allclose(values, expected, rtol=1e-12)
     scores = list_scores(model) + (biases["user_biases"][:, None] if biases else 0)
     best = model.top(3).scores
@@ -217,8 +218,9 @@ def test_equals_reference(data):
 
 def test_evaluator_and_compare_take_models():
     other = fn.Embeddings(-USERS, ITEMS)
-    evaluator = fn.Evaluator(LIKED, METRICS, exclude=SELECTIONS["exclude"]["exclude"])
+    evaluator = fn.Evaluator(LIKED, METRICS)
     for model, scores in ((make_model("embeddings"), SCORES), (other, -SCORES)):
+        model, scores = (choose(own, **SELECTIONS["exclude"]) for own in (model, scores))
         assert_same(evaluator.evaluate(model), evaluator.evaluate(scores))
     table = fn.compare(LIKED, {"a": make_model("embeddings"), "b": SCORES, "c": other}, "ndcg@10")
     assert table.results["a"].mean() == table.results["b"].mean()

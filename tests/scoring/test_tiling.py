@@ -10,6 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
+from model_options import choose
 
 import fastndcg as fn
 from fastndcg.scoring import sources
@@ -54,7 +55,7 @@ def test_file_larger_than_memory_is_not_copied(tmp_path):
     liked = make_liked(20, len(items))
 
     def evaluate():
-        return fn.evaluate(liked, fn.Embeddings(users, items), METRICS, memory="4MB")
+        return fn.evaluate(liked, fn.Embeddings(users, items, memory="4MB"), METRICS)
 
     assert measure_peak(evaluate) < 10 << 20
     assert evaluate().values.tobytes() == fn.evaluate(liked, users @ items.T, METRICS).values.tobytes()
@@ -64,7 +65,7 @@ def test_large_results_leave_less_memory_for_rows():
     rng = np.random.default_rng(4)
     model = fn.Embeddings(rng.standard_normal((4000, 2), "f4"), rng.standard_normal((2500, 2), "f4"))
     result = 4000 * 1000 * 8
-    assert measure_peak(lambda: model.top(1000, memory="4MB", threads=1)) < result + (8 << 20)
+    assert measure_peak(lambda: choose(model, memory="4MB").top(1000, threads=1)) < result + (8 << 20)
 
 
 def test_one_block_of_a_function_is_in_memory():
@@ -78,8 +79,8 @@ def test_one_block_of_a_function_is_in_memory():
 
     blocks = []
     model = fn.Scorer(score, n_items=500, n_users=300)
-    fn.evaluate(make_liked(300, 500), model, "rr", memory="200kB")
-    model.top(5, memory="200kB")
+    fn.evaluate(make_liked(300, 500), choose(model, memory="200kB"), "rr")
+    choose(model, memory="200kB").top(5)
     assert len(alive) > 6
     assert max(alive) == 0
 
@@ -97,13 +98,14 @@ def test_progress_ends_with_all_users(kind):
         torch = pytest.importorskip("torch")
         models["tensors"] = lambda: fn.Embeddings(torch.from_numpy(users), torch.from_numpy(items))
     calls = []
-    arguments = {"progress": lambda n, total: calls.append((n, total)), "memory": "20MB"}
-    fn.evaluate(make_liked(3000, 700), models[kind](), "rr", **arguments)
+    model = choose(models[kind](), memory="20MB")
+    fn.evaluate(make_liked(3000, 700), model, "rr", progress=lambda n, total: calls.append((n, total)))
     n_calls = len(calls)
     assert n_calls > 1
     assert calls == sorted(calls)
     assert calls[-1] == (3000, 3000)
-    fn.Evaluator(make_liked(3000, 700), "rr", **arguments).evaluate(models[kind]())
+    evaluator = fn.Evaluator(make_liked(3000, 700), "rr")
+    evaluator.evaluate(model, progress=lambda n, total: calls.append((n, total)))
     assert calls[n_calls:] == calls[:n_calls]
 
 
@@ -123,7 +125,7 @@ def test_ctrl_c_ends_after_the_tiles_at_work(monkeypatch, threads):
     monkeypatch.setattr(sources.TileWorker, "load_items", load_items)
     model, liked = fn.Embeddings(users, items), make_liked(300, 20_000)
     with pytest.raises(KeyboardInterrupt):
-        fn.evaluate(liked, model, "rr", memory="200kB", threads=threads)
+        fn.evaluate(liked, choose(model, memory="200kB"), "rr", threads=threads)
     assert loaded[5:].count(threading.get_ident()) <= 1
     assert len(loaded) < 20_000 // 64
 
@@ -143,8 +145,9 @@ for dtype, similarity in (("f4", "dot"), ("f8", "euclidean"), ("i1", "dot"), ("u
     model = fn.Embeddings(users, items, similarity=similarity)
     for ties in ("average", "input", "worst"):
         convention = f"default(ties={ties})"
-        values = [fn.evaluate(liked, own, "ndcg, rank", convention=convention, exclude=[{1}] * 5, missing_truth="skip")
-                  .values.tobytes() for own in (model, scores.astype("f8"))]
+        seen = dict(exclude=[{1}] * 5, missing_truth="skip")
+        both = fn.Embeddings(users, items, similarity=similarity, **seen), fn.Scores(scores.astype("f8"), **seen)
+        values = [fn.evaluate(liked, own, "ndcg, rank", convention=convention).values.tobytes() for own in both]
         assert values[0] == values[1], (dtype, ties)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :4]
     assert np.array_equal(model.top(4).items, order), dtype

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from model_options import choose
 
 import fastndcg as fn
 from fastndcg.scoring import torch_source
@@ -58,11 +59,11 @@ def test_values_are_those_of_arrays(dtype, similarity, selection):
     for ties in ("average", "input", "input_reversed", "worst"):
         convention = f"default(ties={ties})"
         results = [
-            fn.evaluate(LIKED, model, METRICS, missing_truth="unretrieved", convention=convention, **selection)
+            fn.evaluate(LIKED, choose(model, missing_truth="unretrieved", **selection), METRICS, convention=convention)
             for model in models
         ]
         assert results[0].values.tobytes() == results[1].values.tobytes()
-    tops = [model.top(9, **selection) for model in models]
+    tops = [choose(model, **selection).top(9) for model in models]
     assert tops[0].items.tobytes() == tops[1].items.tobytes()
     np.testing.assert_allclose(tops[0].scores, tops[1].scores, rtol=1e-6)
 
@@ -74,7 +75,9 @@ def test_biases_whole_rows_and_bfloat16():
     halves = {name: torch.from_numpy(values).bfloat16() for name, values in biases.items()}
     tensor = fn.Embeddings(torch.from_numpy(users).bfloat16(), torch.from_numpy(items).bfloat16(), **halves)
     for metrics in (METRICS, "judged@10, bpref"):
-        values = [fn.evaluate(LIKED, own, metrics, missing_truth="unretrieved").values for own in (array, tensor)]
+        values = [
+            fn.evaluate(LIKED, choose(own, missing_truth="unretrieved"), metrics).values for own in (array, tensor)
+        ]
         assert values[0].tobytes() == values[1].tobytes()
     assert np.array_equal(array.top(4).scores, tensor.top(4).scores)
 
@@ -147,7 +150,7 @@ def test_precision_of_the_user_is_set_back(monkeypatch):
     torch.set_float32_matmul_precision("medium")
     try:
         with torch.autocast("cpu"):
-            fn.evaluate(LIKED, model, "rank", missing_truth="unretrieved")
+            fn.evaluate(LIKED, choose(model, missing_truth="unretrieved"), "rank")
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision("highest")
@@ -164,7 +167,7 @@ def test_vectors_stay_on_their_device(monkeypatch):
         return convert(tensor, **options)
 
     monkeypatch.setattr(torch.Tensor, "numpy", numpy)
-    fn.evaluate(LIKED, fn.Embeddings(users, items), METRICS, missing_truth="unretrieved")
+    fn.evaluate(LIKED, fn.Embeddings(users, items, missing_truth="unretrieved"), METRICS)
     assert sizes
     assert max(sizes) <= N_ITEMS  # the largest number of each vector
 
@@ -189,4 +192,4 @@ def test_wrong_tensors(change, options, message):
 def test_memory_below_a_tile_is_an_error():
     model = fn.Embeddings(*map(torch.from_numpy, make_vectors("f4")))
     with pytest.raises(fn.InvalidInputError, match="`memory` must be at least"):
-        fn.evaluate(LIKED, model, "rank", memory=1000, missing_truth="unretrieved")
+        fn.evaluate(LIKED, choose(model, memory=1000, missing_truth="unretrieved"), "rank")

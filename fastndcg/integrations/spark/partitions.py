@@ -17,7 +17,7 @@ import numpy as np
 
 from fastndcg import errors
 from fastndcg.errors import FastndcgError, InvalidInputError, reworded, shorten
-from fastndcg.evaluation import Evaluator, evaluate_prepared, parse_request
+from fastndcg.evaluation import evaluate, evaluate_prepared, parse_request
 from fastndcg.inputs.frames import note_distances
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.streams import Rows
@@ -174,11 +174,10 @@ class ScoredTask:
         query = self.columns.names.get("query")
         queries = table.column(query) if self.columns.has_lists and query is not None else None
         with reworded(partial(say, queries=queries)):
-            evaluator = Evaluator(
-                Rows(table, columns=self.columns.names, memory=memory), self.request.metrics,
+            return evaluate(
+                Rows(table, columns=self.columns.names, memory=memory), metrics=self.request.metrics,
                 convention=self.request.convention, threads=count_cpus(), progress=False,
             )  # fmt: skip
-            return evaluator.evaluate()
 
     def _check(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yield the batches with rows, and refuse nulls and equal places in an order."""
