@@ -16,13 +16,13 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 import numpy as np
 
 from fastndcg.choices import MissingTruth
-from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import AS_IDS, ArrayTruth, layout_and_values, read_ragged
 from fastndcg.inputs.dicts import WHOLE_NUMBERS, holds_retrieved, is_id_list, is_id_rows, read_retrieved, snapshot
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.duplicates import make_duplicates, settle_closed
 from fastndcg.inputs.formats import LabelsInFile, read_file, read_path
-from fastndcg.inputs.frames import Frame, find_usual_roles, is_frame, is_pandas, open_table
+from fastndcg.inputs.frames import Frame, is_frame
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.interactions import (
     Interactions,
@@ -52,13 +52,12 @@ from fastndcg.inputs.messages import (
     refuse_several,
 )
 from fastndcg.inputs.models import Model, ScoreMatrix, match_scores, partition_model, read_score_matrix
-from fastndcg.inputs.records import is_golden_set, is_records, read_golden_set, read_records
+from fastndcg.inputs.records import is_records, read_records
 from fastndcg.inputs.streams import FileRequest, Rows, ScoredRows, StreamedTables, TablePair, describe, parse_memory
-from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows, choose_run, refuse_repeated
-from fastndcg.inputs.table_sources import TableSource
+from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows, choose_run
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings, check_pool
-from fastndcg.rankings.validation import Array, as_offsets, as_scores, count_before, is_series
+from fastndcg.rankings.validation import Array, as_offsets, as_scores, is_series
 
 Kind = Literal["truth", "run"]
 AnyTable = TypeVar("AnyTable", bound=Table)
@@ -85,32 +84,10 @@ def is_mapping(value: Any) -> bool:
     return isinstance(value, Mapping)
 
 
-def is_pivot(value: Any) -> bool:
-    """Return True for a matrix with ids: a frame of pandas with numbers only, an index of ids, and no usual names."""
-    if not is_pandas(value) or len(getattr(value, "shape", ())) != 2 or value.shape[1] < 2:
-        return False
-    if getattr(value.index, "nlevels", 1) > 1 or getattr(value.columns, "nlevels", 1) > 1:
-        return False
-    are_texts = set(map(type, value.columns)) <= {str}
-    has_plain_index = type(value.index).__name__ == "RangeIndex"
-    if (are_texts and has_plain_index) or find_usual_roles(name for name in value.columns if isinstance(name, str)):
-        return False
-    return all(getattr(kind, "kind", "O") in "biuf" for kind in value.dtypes)
-
-
-def _read_pivot(kind: type[Qrels | Run], frame: Any, options: Options) -> Any:
-    """Read the cells of a matrix with ids. NaN is no value."""
-    if kind is Qrels:
-        options.check_no_columns()
-    values = frame.to_numpy()
-    values = values if values.dtype.kind != "O" else frame.to_numpy("f8", na_value=np.nan)  # bool beside numbers
-    rows, places = np.nonzero(~np.isnan(values)) if values.dtype.kind == "f" else np.nonzero(np.ones(values.shape))
-    documents = IdColumn.of(frame.columns.tolist(), "names of columns").take(places)
-    queries = IdColumn.of(frame.index.tolist(), "the index")
-    offsets = count_before(np.bincount(rows, minlength=len(frame)))
-    source = Source(f"the {kind.what}")
-    refuse_repeated(queries, source)
-    return kind.of(TableRows.in_order(queries, offsets, documents, values[rows, places]), source)
+def is_golden_set(value: Any) -> bool:
+    """Return True for a list of records of a query and expected chunks, as TruLens has them."""
+    is_list = isinstance(value, list) and len(value) > 0 and isinstance(value[0], Mapping)
+    return is_list and "query" in value[0] and "expected_chunks" in value[0]
 
 
 def is_indexed_series(value: Any) -> bool:
@@ -126,12 +103,30 @@ def _read_series(kind: type[Qrels | Run], series: Any, options: Options) -> Any:
 
 
 def _read_golden_set(truth: Any, options: Options) -> Qrels:
+    from fastndcg.inputs.rare_forms import read_golden_set  # late: most truths are of other forms
+
     options.check_no_columns()
     return Qrels.of_dict(read_golden_set(truth))
 
 
+def _read_pivot(kind: type[AnyTable], frame: Frame, value: Any) -> AnyTable | None:
+    """Read a matrix with ids, which is a frame of which no column has a usual name, and return None for others."""
+    has_names = frame.candidates["query"] and frame.candidates["document"]  # one of which the index may have
+    if frame.given.by_role or frame.has_scores or has_names:
+        return None
+    from fastndcg.inputs.rare_forms import is_pivot, read_pivot  # late: most frames have usual names
+
+    return read_pivot(kind, value) if is_pivot(value) else None
+
+
 def _read_run_frame(run: Any, options: Options) -> Run:
-    return choose_run(options).of_columns_in(run, options.name_columns("predictions"), options.threads)
+    kind = choose_run(options)
+    frame = Frame(run, options.name_columns("predictions"), kind.what)
+    matrix = _read_pivot(kind, frame, run)
+    if matrix is not None:
+        return matrix
+    frame.list_names(*kind.roles)  # raises for each column that is named and absent
+    return kind.of_frame(frame, options.threads)
 
 
 def _is_column_dict(value: Any) -> bool:
@@ -208,11 +203,12 @@ def _request_truth(options: Options) -> FileRequest:
 
 def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTables | TablePair | Qrels:
     name = options.name("truth")
-    opened = open_table(truth, name)
     request = _request_truth(options)
-    if isinstance(opened, TableSource):
-        return request.open(opened, name, f"`{name}`")  # type: ignore[no-any-return]
-    return request.read(Frame(opened, request.columns, name))  # type: ignore[no-any-return]
+    frame = Frame(truth, request.columns, name)
+    if frame.tables is not None:
+        return request.open(frame.tables, name, f"`{name}`")  # type: ignore[no-any-return]
+    matrix = _read_pivot(Qrels, frame, truth)
+    return request.read(frame) if matrix is None else matrix
 
 
 def _read_rows(rows: Rows, options: Options) -> Any:
@@ -251,14 +247,15 @@ def is_item_collection(value: Any) -> bool:
     return hasattr(value, "key_fields") and hasattr(value, "to_df")
 
 
-def _make_item_frame(value: Any, name: str, others: tuple[str, ...]) -> Any:
-    """Return the frame of LensKit's lists without the columns of the other side."""
-    if len(value.key_fields) != 1:
-        raise InvalidInputError(
-            f"`{name}` must have keys of one field, the user or query, but has {join_names(value.key_fields)}. "
-            "Evaluate each part alone, or join the fields to one"
-        )
-    return value.to_df().drop(columns=list(others), errors="ignore")
+def _read_relevant_items(truth: Any, options: Options) -> Any:
+    """Read lists of items without the columns of a run."""
+    return _read_truth_frame(_make_item_frame(truth, "truth").drop(columns=["score", "rank"], errors="ignore"), options)
+
+
+def _make_item_frame(value: Any, name: str) -> Any:
+    from fastndcg.inputs.rare_forms import make_item_frame  # late: only users of LensKit have such lists
+
+    return make_item_frame(value, name)
 
 
 def _read_run_records(run: Any, options: Options) -> Run:
@@ -271,17 +268,18 @@ def _read_run_records(run: Any, options: Options) -> Run:
 
 def _read_recommended_items(run: Any, options: Options) -> Run:
     """Read lists of items: those that are ordered by their ranks, as in LensKit, and others by their scores."""
-    frame = _make_item_frame(run, "predictions", ())
+    frame = _make_item_frame(run, "predictions")
     is_ranked = "rank" in frame and frame["rank"].notna().all()
     return _read_run_frame(frame.drop(columns="score" if is_ranked else "rank", errors="ignore"), options)
 
 
-# The order counts. Arrays, and what is prepared, come first, as they are the most frequent. A pivot is a frame without
-# usual names. Dicts of columns and of ids are dicts, lists of ids and records are lists: what is special comes first.
+# The order counts. Arrays, frames and what is prepared come first, as they are the most frequent. Dicts of columns and
+# of ids are dicts, lists of ids and records are lists: what is special comes first.
 FORMS = (
     InputForm("", is_number_list, _read_labels, types=(list,)),
     InputForm("an array of labels", lambda value: isinstance(value, np.ndarray) and value.dtype.names is None,
               _read_labels),
+    InputForm("a data frame", is_frame, _read_truth_frame, _read_run_frame),
     InputForm("Rankings, Qrels or Interactions", lambda value: isinstance(value, Rankings | Qrels | Interactions),
               _read_prepared),
     InputForm("Rows", lambda value: isinstance(value, Rows), _read_rows),
@@ -291,20 +289,15 @@ FORMS = (
               lambda path, options: read_path(path, _request_truth(options)),
               lambda path, options: read_path(
                   path, FileRequest(choose_run(options), options.name_columns("predictions"), options)), (str,)),
-    InputForm("", is_pivot, lambda truth, options: _read_pivot(Qrels, truth, options),
-              lambda run, options: _read_pivot(choose_run(options), run, options)),
     InputForm("", is_indexed_series,
               lambda truth, options: _read_series(Qrels, truth, options),
               lambda run, options: _read_series(choose_run(options), run, options)),
-    InputForm("a data frame", is_frame, _read_truth_frame, _read_run_frame),
     InputForm("a dict of columns", _is_column_dict, _read_truth_frame, _read_run_frame, (dict,)),
     InputForm("a dict of retrieved documents", holds_retrieved,
               run=lambda run, options: choose_run(options).of_id_lists(read_retrieved(run)), types=(dict,)),
     InputForm("a dict of dicts or of ids", is_mapping, lambda truth, _: read_dict(Qrels, truth),
               lambda run, options: choose_run(options).of_dict(run), (dict,)),
-    InputForm("LensKit's lists of items", is_item_collection,
-              lambda truth, options: _read_truth_frame(_make_item_frame(truth, "truth", ("score", "rank")), options),
-              _read_recommended_items),
+    InputForm("LensKit's lists of items", is_item_collection, _read_relevant_items, _read_recommended_items),
     InputForm("a list of lists of ids", is_id_rows, lambda truth, _: Qrels.of_id_lists(dict(enumerate(truth))),
               lambda run, options: choose_run(options).of_id_lists(dict(enumerate(run))), (list, tuple)),
     InputForm("a golden set of TruLens", is_golden_set, _read_golden_set, types=(list,)),

@@ -38,7 +38,6 @@ from fastndcg.inputs.table_sources import (
 )
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.imports import optional_import
 
 # usual names, which also count in other letter cases and with other blanks, "_", "-" or "."
 NAMES = {
@@ -233,11 +232,12 @@ def is_distance(name: str) -> bool:
 
 def note_distances(name: str) -> tuple[str, ...]:
     """Return a note if the name of a column of scores is a usual one of distances."""
-    note = (
+    if not is_distance(name):
+        return ()
+    return (
         f"column {shorten(name)} has distances, of which lower is better: scores are its negative values. Rename it if "
-        "higher is better"
+        "higher is better",
     )
-    return (note,) if is_distance(name) else ()
 
 
 def find_usual_roles(names: Iterable[str]) -> dict[str, str]:
@@ -285,17 +285,17 @@ def is_frame(value: Any) -> bool:
     """Return True for a data frame, a data set or a plan of one, but not for a single column."""
     if type(value) in PLAIN:
         return False
-    if is_pandas(value) or find_opener(value) is not None:
+    if find_opener(value) is not None:
         return True
     if not hasattr(value, "__arrow_c_stream__"):
-        return False
+        return is_pandas(value)
     is_column = hasattr(value, "dtype") or hasattr(value, "type")
     return hasattr(value, "schema") or hasattr(value, "columns") or not is_column  # in pyarrow, columns decode names
 
 
 def is_pandas(value: Any) -> bool:
     """Return True for a frame of pandas, or of a class that inherits from it."""
-    return _is_of(type(value), "pandas", "DataFrame")
+    return _is_of(type(value), "pandas", "DataFrame")  # type: ignore[arg-type]  # a type is hashable
 
 
 def find_opener(value: Any) -> str | None:
@@ -313,6 +313,7 @@ def _find_class_opener(kind: type) -> str | None:
     return None
 
 
+@functools.lru_cache(1 << 10)
 def _is_of(kind: type, module: str, names: str) -> bool:
     """Return True if a class is one of a module, or inherits from one. The module is not imported."""
     loaded = sys.modules.get(module)
@@ -345,21 +346,23 @@ class Frame:
     def __init__(
         self, frame: Any, columns: ColumnNames | Mapping[str, str] | None, name: str, first_row: int = 0
     ) -> None:
-        optional_import("pyarrow", "reading frames", "arrow")
         self.name = name
         self.first_row = first_row
         self.given = ColumnNames.of(columns)
         opened = open_table(frame, name)
         self._is_pandas = is_pandas(opened)
-        self._names, self._read = _open_columns(opened, name)
+        self.tables = opened if isinstance(opened, TableSource) else None
+        self._names, self._read, self._n_rows = _open_columns(opened, name)
         self.candidates = find_roles(self.given, tuple(self._names))
-        self._n_rows = len(opened) if self._is_pandas else getattr(opened, "num_rows", None)
 
     @functools.cached_property
     def _table(self) -> Any:
         """The columns with a role, read at once: the rows of some sources come only once."""
-        found = [names for names in map(self.candidates.__getitem__, self._list_roles()) if len(names) == 1]
-        return self._read(list(dict.fromkeys(name for (name,) in found if self._names.count(name) == 1)))
+        found = filter(None, map(self.candidates.__getitem__, self._list_roles()))
+        names = [name for name, *others in found if not others and self._names.count(name) == 1]
+        table = self._read(list(dict.fromkeys(names)))
+        self._n_rows = table.num_rows if self._n_rows is None else self._n_rows
+        return table
 
     @property
     def is_streamable(self) -> bool:
@@ -372,8 +375,8 @@ class Frame:
         if self.given.side != "predictions":
             roles += ["label", "subtopic", "importance"]
         if self.given.side != "truth" or self.given.is_alone is not False:
-            roles += ["rank" if self.is_ranked else "score"]
-        return [*roles, *["retrieved"] * bool(self.given.is_alone)]
+            roles.append("rank" if self.is_ranked else "score")
+        return [*roles, "retrieved"] if self.given.is_alone else roles
 
     def __len__(self) -> int:
         return int(self._table.num_rows if self._n_rows is None else self._n_rows)
@@ -424,7 +427,7 @@ class Frame:
     def is_ranked(self) -> bool:
         """True if rows have ranks in place of scores. Scores count where there are both."""
         named = self.given.by_role
-        there = [role for role in ("score", "rank") if named.get(role) in self._names]
+        there = [role for role in ("score", "rank") if named.get(role) in self._names] if named else ()
         if there:
             return there[0] == "rank"
         if "score" in named or not self.candidates["rank"]:
@@ -450,14 +453,14 @@ class Frame:
     def has_list_columns(self) -> bool:
         """True if each row is a query with a list of scores, and with lists of labels and documents."""
         score = self.column_name("rank" if self.is_ranked else "score")
-        has_lists = self._has_lists(score)
+        has_lists = self._kind(score).startswith(LIST_TYPES)
         for role in ("label", *["document"] * self.has("document")):
             name = self.column_name(role)
-            if self._has_lists(name) != has_lists:
+            if self._kind(name).startswith(LIST_TYPES) != has_lists:
                 raise InvalidInputError(
                     f"`{self.name}` must have lists of scores and of {role}s, or neither, but column "
-                    f"{shorten(score)} has the type {self._describe_type(score)} and {shorten(name)} has "
-                    f"{self._describe_type(name)}. Make them alike, or drop it, or name another: ",
+                    f"{shorten(score)} has the type {self._kind(score)} and {shorten(name)} has {self._kind(name)}. "
+                    "Make them alike, or drop it, or name another: ",
                     Column(role),
                 )
         return has_lists
@@ -496,7 +499,7 @@ class Frame:
             if values[role] and values[role][0] not in (relevant[0], retrieved[0]):
                 by_role[role] = self.column_name(role)
             view = copy.copy(self)
-            for cached in ("has_scores", "is_ranked", "is_interactions"):
+            for cached in ("has_scores", "is_ranked", "is_interactions", "notes"):
                 view.__dict__.pop(cached, None)
             view.given = ColumnNames(by_role, side, must_exist=True, is_alone=False)
             view._names = list(by_role.values())
@@ -511,26 +514,24 @@ class Frame:
         names = labels + scores
         return all(map(self._has_lists, names)) and any(map(self._holds_texts, names))
 
-    def _holds_texts(self, name: str) -> bool:
-        """Return True if a column has lists of texts."""
-        return re.search("string", str(self._get(name).type)) is not None
+    def _kind(self, name: str) -> str:
+        """Return the type of a column, as error messages call it."""
+        return str(self._table.column(name).type)
 
     def _has_lists(self, name: str) -> bool:
         """Return True if a column has lists."""
-        return str(self._table.column(name).type).startswith(LIST_TYPES)
+        return self._kind(name).startswith(LIST_TYPES)
 
-    def _describe_type(self, name: str) -> str:
-        return str(self._get(name).type)
-
-    def _get(self, name: str) -> Any:
-        return self._table.column(name)
+    def _holds_texts(self, name: str) -> bool:
+        """Return True if a column has lists of texts."""
+        return "string" in self._kind(name)
 
     @property
     def has_id_lists(self) -> bool:
         """True if each row is a query with a list of ids."""
         return len(self.candidates["document"]) == 1 and self._has_lists(self.column_name("document"))
 
-    @property
+    @functools.cached_property
     def notes(self) -> tuple[str, ...]:
         """The note on a column of scores that has distances."""
         names = () if self.is_ranked else self.candidates["score"]
@@ -544,8 +545,9 @@ class Frame:
 
     def read_lists(self, role: str) -> Ragged:
         """Read a column of lists of numbers. Distances are negative scores."""
-        values, offsets = self._read_lists(role)
-        return Ragged(self._orient(role, values), offsets)
+        name, column = self._column(role)
+        values, offsets = self._flatten(name, column)
+        return Ragged(self._orient(role, self._to_numbers(name, values, offsets)), offsets)
 
     def read_numbers(self, role: str) -> Array:
         """
@@ -553,30 +555,44 @@ class Frame:
 
         Distances are negative scores.
         """
-        return self._orient(role, self._read_numbers(role))
-
-    def _read_lists(self, role: str) -> Ragged:
-        values, offsets = self._flattened(*self._checked_column(role))
-        return Ragged(convert_decimals(values).to_numpy(), offsets)
+        if role == "label" and self.is_interactions:
+            return np.ones(len(self), "i1")
+        return self._orient(role, self._to_numbers(*self._column(role)))
 
     def read_id_lists(self, role: str) -> tuple[IdColumn, Array]:
         """Read the ids in a column of lists, and the offsets of the lists."""
-        name, column = self._checked_column(role)
-        values, offsets = self._flattened(name, column)
-        return self._as_ids(name, values, offsets), offsets
+        name, column = self._column(role)
+        values, offsets = self._flatten(name, column)
+        return self._to_ids(name, values, offsets), offsets
+
+    def read_ids(self, role: str) -> IdColumn:
+        """Read a column of ids."""
+        return self._to_ids(*self._column(role))
 
     def number_rows(self) -> IdColumn:
         """Return the number of each row, as the id of a query."""
         return IdColumn.from_limbs(self.first_row + np.arange(len(self)))
 
-    def read_ids(self, role: str) -> IdColumn:
-        """Read a column of ids."""
-        name, column = self._checked_column(role)
-        self._refuse_nulls(name, column)
-        return self._as_ids(name, column)
+    def _column(self, role: str) -> tuple[str, Any]:
+        """Return the name and the content of the column of a role, after checking its buffers."""
+        name = self.column_name(role)
+        column = self._table.column(name)
+        what = f"column {name!r} of `{self.name}`"
+        if len(column) != self._n_rows:
+            raise InvalidInputError(
+                f"{what} must have a value in each of {self._n_rows} rows, but has {len(column)}. Write the data anew"
+            )
+        check_column(column, what, self.first_row)
+        return name, column
 
-    def _as_ids(self, name: str, column: Any, offsets: Array | None = None) -> IdColumn:
+    def _flatten(self, name: str, column: Any) -> tuple[Any, Array]:
+        """Return the values of a column of lists, and the offsets of the lists."""
+        return flatten_lists(column, f"column {name!r} of `{self.name}`", functools.partial(self._refuse_nulls, name))
+
+    def _to_ids(self, name: str, column: Any, offsets: Array | None = None) -> IdColumn:
         """Convert a column, or with offsets the values of its lists, to ids."""
+        if column.null_count:
+            self._refuse_nulls(name, column, offsets)
         types = pyarrow.types
         if types.is_dictionary(column.type):
             column = pyarrow.chunked_array(
@@ -594,18 +610,18 @@ class Frame:
             f"{'its type' if offsets is None else 'the type in its lists'} is {column.type}. Cast it to one of them"
         )
 
-    def _read_numbers(self, role: str) -> Array:
-        if role == "label" and self.is_interactions:
-            return np.ones(len(self), "i1")
-        name, column = self._checked_column(role)
+    def _to_numbers(self, name: str, column: Any, offsets: Array | None = None) -> Array:
+        """Convert a column, or with offsets the values of its lists, to numbers."""
         types = pyarrow.types
         if types.is_decimal(column.type):
             with convert_arrow_errors(f"column {name!r} of `{self.name}`", VALID, REMEDY):
                 column = convert_decimals(column)
         if self._is_pandas and types.is_floating(column.type) and column.null_count:
             column = column.fill_null(np.nan)
-        self._refuse_nulls(name, column)
-        if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
+        if column.null_count:
+            self._refuse_nulls(name, column, offsets)
+        is_number = types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)
+        if offsets is None and not is_number:
             raise InvalidTypeError(
                 f"column {shorten(name)} of `{self.name}` must hold numbers, but its type is {column.type}"
                 f"{_find_first_text(column, self.first_row)}. Cast it to int or float"
@@ -648,22 +664,6 @@ class Frame:
             *remedy,
         )
 
-    def _checked_column(self, role: str) -> tuple[str, Any]:
-        """Return the name and the content of the column of a role, after checking its buffers."""
-        name = self.column_name(role)
-        column = self._table.column(name)
-        what = f"column {name!r} of `{self.name}`"
-        if len(column) != len(self):
-            raise InvalidInputError(
-                f"{what} must have a value in each of {len(self)} rows, but has {len(column)}. Write the data anew"
-            )
-        check_column(column, what, self.first_row)
-        return name, column
-
-    def _flattened(self, name: str, column: Any) -> tuple[Any, Array]:
-        """Return the values of a column of lists, and the offsets of the lists."""
-        return flatten_lists(column, f"column {name!r} of `{self.name}`", functools.partial(self._refuse_nulls, name))
-
     def _refuse_nulls(self, name: str, column: Any, offsets: Array | None = None) -> None:
         """Raise for a null in a column, or with offsets in its lists."""
         if column.null_count:
@@ -676,33 +676,30 @@ class Frame:
             )
 
 
-def _open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]], Any]]:
-    """Return the names of a frame's columns, and a function that reads some of them into a pyarrow table."""
+def _open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]], Any], int | None]:
+    """Return the names of a frame's columns, a function that reads some of them, and the number of rows if known."""
     if isinstance(frame, TableSource):
 
         def read_source(columns: list[str]) -> Any:
             with convert_arrow_errors(f"`{name}`", WHOLE):
                 return frame.read_whole(columns, SOURCE_ROWS)
 
-        return list(frame.names), read_source
-    keys: list[Any] = []
-    select: Callable[[list[Any]], Any] = as_table
+        return list(frame.names), read_source, None
+    select: Callable[[list[Any]], Any]
+    n_rows = getattr(frame, "num_rows", None)
     if isinstance(frame, Mapping):
         keys = list(frame)
         select = functools.partial(_select_values, frame.__getitem__)
     elif is_pandas(frame):
-        index = [level for level in frame.index.names if level is not None and level not in frame.columns]
-        keys = [*frame.columns, *index]
-        get = (
-            (lambda key: frame.index.get_level_values(key) if key in index else frame[key])
-            if index
-            else frame.__getitem__
-        )
-        select = functools.partial(_select_values, get)
+        n_rows = len(frame)
+        levels = [level for level in frame.index.names if level is not None and level not in frame.columns]
+        keys = [*frame.columns, *levels]
+        get = lambda key: frame.index.get_level_values(key) if key in levels else frame[key]  # noqa: E731
+        select = functools.partial(_select_values, get if levels else frame.__getitem__)
     elif hasattr(frame, "project") and hasattr(frame, "columns"):  # of DuckDB
         keys = list(frame.columns)
         select = functools.partial(_project, frame)
-    elif hasattr(type(frame), "select") and not hasattr(type(frame), "column_names"):  # of Polars
+    elif hasattr(type(frame), "select") and not hasattr(type(frame), "column_names"):  # of Polars, Ibis and Spark
         keys = list(frame.columns)
         select = lambda chosen: as_table(frame.select(chosen))  # noqa: E731
     else:
@@ -710,18 +707,19 @@ def _open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]
             table = as_table(frame)
             keys = table.column_names
         select = table.select
-    keys_by_name = {str(key): key for key in keys}
+    names = list(map(str, keys))
+    keys_by_name = dict(zip(names, keys, strict=True))
 
     def read(columns: list[str]) -> Any:
         with _conversion(name, frame):
-            return select([keys_by_name[column] for column in columns])
+            return select(list(map(keys_by_name.__getitem__, columns)))
 
-    return list(map(str, keys)), read
+    return names, read, n_rows
 
 
 def _select_values(get: Callable[[Any], Any], keys: list[Any]) -> Any:
     """Convert the columns of some keys."""
-    return pyarrow.table({str(key): get(key) for key in keys})
+    return pyarrow.table(dict(zip(map(str, keys), map(get, keys), strict=True)))
 
 
 def _project(relation: Any, names: list[str]) -> Any:

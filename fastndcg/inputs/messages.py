@@ -512,7 +512,7 @@ class Options:
         beside: tuple[str, ...] = ()
         if hasattr(self.other, "source"):  # of judgments or a run
             beside = self.other.source.columns
-        elif not isinstance(self.other, str | dict):
+        elif not isinstance(self.other, str | dict | None):
             beside = list_column_names(self.other)
         return self._without_parents(name_columns(self.columns, side, beside=beside, is_alone=is_alone))
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.arrays import Ragged
+from fastndcg.inputs.arrays import find_list
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.files import LINE, File
 from fastndcg.inputs.frames import ColumnNames, Frame, find_roles, find_usual_roles
@@ -29,9 +29,9 @@ from fastndcg.inputs.table import Table
 from fastndcg.inputs.text_lines import describe_remedy
 from fastndcg.rankings.validation import Array
 
-NUMBERS = int | float | np.integer | np.floating | np.bool_
+NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+LISTS = (list, tuple, Set, np.ndarray)
 PLAIN_FIELDS = ("query", "document")  # of tuples, before the label or the score
-GOLDEN = ("query", "expected_chunks")  # fields of a golden set of TruLens
 
 
 def is_records(value: Any) -> bool:
@@ -105,93 +105,72 @@ class Records(Frame):
     def __init__(self, rows: list[Any], columns: Mapping[str, str] | None, source: Source, value_role: str) -> None:
         self.name = source.name.strip("`") + ", line 1" * (source.unit == "line")  # of the names of all fields
         self.first_row = 0
-        self.source = source
         self._rows = rows
+        self._n_rows = len(rows)
         self.given = ColumnNames.of(columns)
-        self._is_pandas = False
+        self.source = source
         self._fields = self._list_fields(value_role)
         self._names = list(self._fields)
         self.candidates = find_roles(self.given, tuple(self._names))
-        self.source = self.source._replace(columns=tuple(self._names))
+        self.source = source._replace(columns=tuple(self._names))
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def _has_lists(self, name: str) -> bool:
-        """Return True if a field has lists."""
-        first = self._get(name)[0]
-        return isinstance(first, list | tuple | Set | np.ndarray)
+    def _kind(self, name: str) -> str:
+        first = self._get(name, self._rows[:1])[0]
+        return "list" if isinstance(first, LISTS) else type(first).__name__
 
     def _holds_texts(self, name: str) -> bool:
-        """Return True if a field has lists of texts."""
         return any(isinstance(value, str) for values in self._get(name) for value in values)
 
-    def _describe_type(self, name: str) -> str:
-        return type(self._get(name)[0]).__name__
-
-    def _read_lists(self, role: str) -> Ragged:
-        values, offsets = self._chain(self.column_name(role))
-        return Ragged(self._convert_numbers(role, values), offsets)
-
-    def read_id_lists(self, role: str) -> tuple[IdColumn, Array]:
-        """Read the ids in a field of lists, and the offsets of the lists."""
+    def _column(self, role: str) -> tuple[str, list[Any]]:
         name = self.column_name(role)
-        values, offsets = self._chain(name)
-        if all(isinstance(value, float) and value.is_integer() for value in values):
-            values = list(map(int, values))
-        return IdColumn.of(values, f"lists in field {name!r} of {self.source.name}"), offsets
+        return name, self._get(name)
 
-    def _chain(self, name: str) -> tuple[list[Any], Array]:
-        """Return the values of all lists in a field, and the offsets of the lists."""
-        rows = self._get(name)
+    def _get(self, name: str, rows: list[Any] | None = None) -> list[Any]:
+        """Return the values of a field in all records, or in some."""
+        field = self._fields[name]
+        try:
+            return list(map(itemgetter(field), self._rows if rows is None else rows))
+        except (LookupError, TypeError):
+            for row, record in enumerate(self._rows):
+                if isinstance(field, int) or field not in record:
+                    self._refuse_record(row, f"have the field {name!r}, as others have", record)
+            raise
+
+    def _flatten(self, name: str, rows: list[Any]) -> tuple[list[Any], Array]:
         for row, values in enumerate(rows):
             has_no_order = isinstance(values, Set) and self.given.side != "truth"
-            if has_no_order or not isinstance(values, list | tuple | Set | np.ndarray):
+            if has_no_order or not isinstance(values, LISTS):
                 self._refuse_value(row, name, "be a list in each record", values)
         return list(chain.from_iterable(rows)), np.cumsum([0, *map(len, rows)])
 
-    def read_ids(self, role: str) -> IdColumn:
-        """Read a field of ids."""
-        name = self.column_name(role)
-        values = self._get(name)
-        kinds = dict.fromkeys(map(type, values))
-        has_texts = issubclass(next(iter(kinds)), str)
-        for kind in kinds:
-            is_id = issubclass(kind, str) if has_texts else issubclass(kind, int | np.integer) and kind is not bool
-            if not is_id:
-                row = next(row for row, value in enumerate(values) if type(value) is kind)
-                self._refuse_value(row, name, "be a text in each record, or a whole number in each", values[row])
+    def _to_ids(self, name: str, values: list[Any], offsets: Array | None = None) -> IdColumn:
+        if offsets is not None:
+            if all(isinstance(value, float) and value.is_integer() for value in values):
+                values = list(map(int, values))
+            return IdColumn.of(values, f"lists in field {name!r} of {self.source.name}")
+        kind = (str,) if isinstance(values[0], str) else (int, np.integer)
+        self._check_kinds(name, values, kind, "be a text in each record, or a whole number in each")
         return IdColumn.of(values, f"field {name!r} of {self.source.name}")
 
-    def _read_numbers(self, role: str) -> Array:
-        if role == "label" and self.is_interactions:
-            return np.ones(len(self), "i1")
-        name = self.column_name(role)
-        return self._convert_numbers(name, self._get(name))
-
-    def _convert_numbers(self, name: str, values: list[Any]) -> Array:
-        for kind in set(map(type, values)):
-            if not issubclass(kind, NUMBERS):
-                row = next(row for row, value in enumerate(values) if type(value) is kind)
-                self._refuse_value(row, name, "be a number", values[row])
+    def _to_numbers(self, name: str, values: list[Any], offsets: Array | None = None) -> Array:
+        self._check_kinds(name, values, (*NUMBERS, bool), "be a number", offsets)
         try:
             numbers: Array = np.array(values)
         except OverflowError:
             numbers = np.array(values, object)
         if numbers.dtype == object:
             row = next(row for row, value in enumerate(values) if not -(2**63) <= value < 2**63)
-            self._refuse_value(row, name, "fit int64 or float64", values[row])
+            self._refuse_value(row, name, "fit int64 or float64", values[row], offsets)
         return numbers
 
-    def _get(self, name: str) -> list[Any]:
-        field = self._fields[name]
-        try:
-            return list(map(itemgetter(field), self._rows))
-        except (LookupError, TypeError):
-            for row, record in enumerate(self._rows):
-                if isinstance(field, int) or field not in record:
-                    self._refuse_record(row, f"have the field {name!r}, as others have", record)
-            raise
+    def _check_kinds(
+        self, name: str, values: list[Any], known: tuple[type, ...], rule: str, offsets: Array | None = None
+    ) -> None:
+        """Raise for the first value of another type than the known ones. No whole number is a bool."""
+        for kind in dict.fromkeys(map(type, values)):
+            if not issubclass(kind, known) or (kind is bool and bool not in known):
+                row = next(row for row, value in enumerate(values) if type(value) is kind)
+                self._refuse_value(row, name, rule, values[row], offsets)
 
     def _list_fields(self, value_role: str) -> dict[str, Any]:
         """Return the key or index of each field of the records, by name."""
@@ -215,7 +194,9 @@ class Records(Frame):
             self._refuse_record(row, f"be (query, document, {value_role})", rows[row])
         return {name: place for place, name in enumerate(names)}
 
-    def _refuse_value(self, row: int, name: str, rule: str, value: Any) -> NoReturn:
+    def _refuse_value(self, place: int, name: str, rule: str, value: Any, offsets: Array | None = None) -> NoReturn:
+        """Raise for the value of a record, or with offsets for the value at a place in all lists."""
+        row = place if offsets is None else find_list(place, offsets)
         raise InvalidTypeError(
             f"{self.source.place(row)}: {name} must {rule}, but is {shorten(value)}. Correct it, or leave the "
             "record out"
@@ -362,30 +343,3 @@ def _join_objects(values: list[Any], lines: Sequence[int], name: str, what: str)
                 "documents together"
             )
     return rows
-
-
-def is_golden_set(value: Any) -> bool:
-    """Return True for a list of records of a query and expected chunks."""
-    if not isinstance(value, list) or not value or not isinstance(value[0], Mapping):
-        return False
-    return all(name in value[0] for name in GOLDEN)
-
-
-def read_golden_set(value: list[Mapping[str, Any]]) -> dict[Any, dict[str, float]]:
-    """Return the labels of a golden set's chunks by query and text. A chunk without a score has the label 1."""
-    found: dict[Any, dict[str, float]] = {}
-    for row, record in enumerate(value):
-        chunks = record.get("expected_chunks")
-        if not isinstance(chunks, list) or not all(isinstance(chunk, Mapping) and "text" in chunk for chunk in chunks):
-            raise InvalidTypeError(
-                f"`truth`, row {row}: expected_chunks must be a list of dicts with a text, but is {shorten(chunks)}. "
-                "Correct it"
-            )
-        labels = {chunk["text"]: chunk.get("expect_score", 1) for chunk in chunks}
-        if record["query"] in found or len(labels) < len(chunks):
-            raise InvalidInputError(
-                f"`truth`, row {row}: each query must stand in one record, and each text once in it, but query "
-                f"{shorten(record['query'])} has one twice. Keep one of them"
-            )
-        found[record["query"]] = labels
-    return found

@@ -663,7 +663,7 @@ def test_what_has_no_chunks_is_refused():
         fn.evaluate({"q": {"a_1": 1}}, fn.Run({"q": ["a_1_1"]}, parents=lambda chunk: chunk.rpartition("_")[0]), "rr")
     with pytest.raises(fn.InvalidInputError, match="must be a table or a function where ids are whole numbers"):
         fn.evaluate({1: {1: 1}}, fn.Run({1: [1]}, parents="before #"), "rr")
-    with pytest.raises(fn.InvalidTypeError, match="`run` must be a Run, the path of a file"):
+    with pytest.raises(fn.InvalidTypeError, match="`run` must be a data frame, a Run, the path of a file"):
         fn.Run([2, 1], parents="before #")
     with pytest.raises(fn.InvalidTypeError, match="`parents` can only be the name of a column, 'source', where"):
         fn.Run({"q": ["a"]}, parents="source")
