@@ -25,8 +25,7 @@ def run_convert(arguments: argparse.Namespace) -> None:
     table = _read(arguments)
     if hasattr(table, "_settled"):
         table = table._settled()
-    for note in table.source.notes:
-        output.print_line(note)
+    output.print_line(str(table))
     if is_printed:
         output.write((piece.decode() for piece in WRITERS[form](table, arguments.tag)), None)
         return

@@ -27,10 +27,11 @@ def test_every_format_becomes_every_other(first, second, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["txt", "csv", "parquet", "json"])
 def test_a_file_shows_what_it_holds(suffix, tmp_path, capsys):
-    """Whole numbers by query in JSON could be both."""
+    """Whole numbers by query in JSON could be both. Standard error says what was read."""
     source, target = str(tmp_path / f"in.{suffix}"), str(tmp_path / "out.txt")
     fn.Run(RUN).write(source)
     assert main(["convert", source, target, "--tag", "bm25"]) == 0
+    assert f"Run of 2 queries, 3 documents, from {source}" in capsys.readouterr().err
     assert (tmp_path / "out.txt").read_text().splitlines()[0] == "q1 Q0 d2 1 0.5 bm25"
     fn.Qrels(QRELS).write(source)
     assert main(["convert", source, target]) == 2 * (suffix == "json")
