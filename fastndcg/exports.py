@@ -6,7 +6,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import Any, ClassVar, NamedTuple, overload
@@ -47,6 +47,12 @@ class PrintedTable(NamedTuple):
     notes: Sequence[str] = ()
     lead: Sequence[str] = ()
     rows_per_block: int = 0
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Any], left: Collection[str]) -> PrintedTable:
+        """Return a table of arrays with their names as headings, of which those of `left` are flush left."""
+        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+        return cls([list(columns), *(list(map(str, row)) for row in rows)], [name in left for name in columns])
 
 
 class Exportable:

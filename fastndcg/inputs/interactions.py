@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from fastndcg.choices import DuplicateChoice, DuplicateRanks
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names
+from fastndcg.exports import Exportable, PrintedTable
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.duplicates import Duplicates, make_duplicates
 from fastndcg.inputs.frames import find_usual_roles
-from fastndcg.inputs.ids import run_on_spans, split_spans
+from fastndcg.inputs.ids import find_id, run_on_spans, split_spans
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.compact import KnownHits, RankedLists
 from fastndcg.rankings.rankings import Rankings
@@ -80,6 +81,13 @@ class Recommendations:
     def n_users(self) -> int:
         """The number of rows."""
         return len(read_item_rows(self.items).offsets) - 1
+
+    def __repr__(self) -> str:
+        try:
+            users = f" of {self.n_users} users"
+        except InvalidInputError:  # items are checked when they are evaluated
+            users = ""
+        return f"Recommendations{users}" + (f": {self.duplicates}" if self.duplicates is not None else "")
 
     @property
     def has_ids(self) -> bool:
@@ -163,9 +171,11 @@ WORD = 64  # bits of a word
 MAX_MARKED_ROW = 256  # items: longer rows are looked up by a hash index
 
 
-class Interactions(ReadOnly):
+class Interactions(ReadOnly, Exportable):
     """
     The items that each user likes, as whole numbers from 0, with labels.
+
+    ``liked[user]`` is {item: label}, iteration yields users, and ``len(liked)`` counts interactions.
 
     Parameters
     ----------
@@ -247,6 +257,24 @@ class Interactions(ReadOnly):
     def n_users(self) -> int:
         """The number of users."""
         return len(self.offsets) - 1
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.n_users))
+
+    def __getitem__(self, user: int) -> dict[int, float]:
+        place = find_id(range(self.n_users), user, "user", "the interactions")
+        own = slice(*self.offsets[place : place + 2].tolist())
+        return dict(zip(self.items[own].tolist(), self.labels[own].tolist(), strict=True))
+
+    def _export_columns(self) -> dict[str, Array]:
+        users = np.repeat(np.arange(self.n_users), np.diff(self.offsets))
+        return {"user": users, "item": self.items, "label": self.labels}
+
+    def _print_table(self) -> PrintedTable:
+        return PrintedTable.of_columns(self._export_columns(), ())
 
     def __repr__(self) -> str:
         return f"Interactions of {self.n_users} users, {len(self.items)} items"

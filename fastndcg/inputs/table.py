@@ -354,9 +354,7 @@ class Table(ReadOnly, Exportable):
 
     def _print_table(self) -> PrintedTable:
         columns = self._export_columns()
-        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-        cells = [list(columns), *(list(map(str, row)) for row in rows)]
-        return PrintedTable(cells, [name != self.value_name for name in columns])
+        return PrintedTable.of_columns(columns, columns.keys() - {self.value_name})
 
     def _json_pieces(self) -> Iterator[str]:
         return list_json(self)

@@ -93,6 +93,19 @@ def test_nouns_are_no_list_of_queries_elsewhere():
                 function(noun)
 
 
+def test_interactions_and_recommendations():
+    liked = fn.Interactions([4, 7, 2], [1, 3, 2], offsets=[0, 2, 2, 3])
+    assert repr(liked) == "Interactions of 3 users, 3 items"
+    assert (len(liked), list(liked), liked[0], liked[1]) == (3, [0, 1, 2], {4: 1, 7: 3}, {})
+    assert liked.to_csv().splitlines() == ["user,item,label", "0,4,1", "0,7,3", "2,2,2"]
+    assert "4" in liked.to_markdown()
+    with pytest.raises(KeyError, match="`user` must be in the interactions, but 3 is not"):
+        liked[3]
+    assert repr(fn.Recommendations([[1, 2], [3, -1]])) == "Recommendations of 2 users"
+    assert repr(fn.Recommendations([[1]], duplicates="first")).endswith("1 users: duplicates='first', ranks='kept'")
+    assert repr(fn.Recommendations([[0.5]])) == "Recommendations"
+
+
 def test_series_by_query_and_document():
     pandas = pytest.importorskip("pandas")
     index = pandas.MultiIndex.from_tuples([("q1", "d1"), ("q1", "d2"), ("q2", "d3")], names=["qid", None])
