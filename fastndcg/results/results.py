@@ -25,6 +25,7 @@ from fastndcg.results.saved import (
     check_save_path,
     describe_extras,
 )
+from fastndcg.runtime import upper_floors
 from fastndcg.runtime.escapes import show_name
 
 if TYPE_CHECKING:
@@ -448,11 +449,13 @@ class Results(MeanTable):
         >>> print(fn.evaluate([[1, 0]] * 30, [[2, 1]] * 30, "rr").confidence_interval("rr"))
         1.0000 [0.8843, 1.0000], 95 % Clopper–Pearson, 30 queries
         """
-        from fastndcg.statistics.one_system import compute_interval
-        from fastndcg.statistics.settings import Settings
-
-        settings = Settings(interval=method, level=level, replicates=replicates, seed=seed, threads=threads)
-        return compute_interval(self, metric, settings, weights=weights, clusters=clusters, strata=strata)
+        settings = upper_floors.find("Settings")(
+            interval=method, level=level, replicates=replicates, seed=seed, threads=threads
+        )
+        interval: Interval = upper_floors.find("compute_interval")(
+            self, metric, settings, weights=weights, clusters=clusters, strata=strata
+        )
+        return interval
 
     def by(
         self,
@@ -491,11 +494,13 @@ class Results(MeanTable):
         short    RR            2  0.7500  [0.0000, 1.0000]
         95 % intervals: Korn–Graubard
         """
-        from fastndcg.statistics.one_system import summarize_segments
-        from fastndcg.statistics.settings import Settings
-
-        settings = Settings(interval=method, level=level, replicates=replicates, seed=seed, threads=threads)
-        return summarize_segments(self, segments, settings, weights=weights, clusters=clusters, strata=strata)
+        settings = upper_floors.find("Settings")(
+            interval=method, level=level, replicates=replicates, seed=seed, threads=threads
+        )
+        table: Table[Segment] = upper_floors.find("summarize_segments")(
+            self, segments, settings, weights=weights, clusters=clusters, strata=strata
+        )
+        return table
 
     def plot(self, metric: str | Metric | None = None, *, axes: Any = None) -> Any:
         """
@@ -518,10 +523,8 @@ class Results(MeanTable):
         MissingPackageError
             If matplotlib is not installed.
         """
-        from fastndcg.reports.figure import draw
-        from fastndcg.reports.plots import make_distribution
-
-        return draw(make_distribution(self, self.metrics[0 if metric is None else self._column(metric)]), axes)
+        plot = upper_floors.find("make_distribution")(self, self.metrics[0 if metric is None else self._column(metric)])
+        return upper_floors.find("draw")(plot, axes)
 
     def to_dict(self) -> dict[Any, dict[str, float]]:
         """

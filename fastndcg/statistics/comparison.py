@@ -20,6 +20,7 @@ from fastndcg.rankings.validation import Array
 from fastndcg.results.notes import notes_on_results
 from fastndcg.results.per_query import keep_known
 from fastndcg.results.results import Results
+from fastndcg.runtime import upper_floors
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics.alignment import AlignedValues, align
 from fastndcg.statistics.all_pairs import Pair, make_pair_columns, make_pair_settings, run_pair_tests
@@ -553,14 +554,10 @@ class Comparison(Printable):
         return self.table()._print_table()._replace(lead=self.sentences, rows_per_block=len(self.systems))
 
     def _json_pieces(self) -> Iterator[str]:
-        from fastndcg.reports import text
-
-        yield text.as_json(self)
+        yield upper_floors.find("as_json")(self)
 
     def _csv_pieces(self) -> Iterator[str]:
-        from fastndcg.reports import text
-
-        yield text.as_csv(self)
+        yield upper_floors.find("as_csv")(self)
 
     def to_html(
         self,
@@ -603,10 +600,8 @@ class Comparison(Printable):
         OSError
             If the file cannot be written.
         """
-        from fastndcg.reports.page import page
-
         extra = {"segments": segments, "queries": queries, "curves": curves, "margin": margin}
-        write_whole(path, [page(self, title, **extra, documents=documents).encode()])
+        write_whole(path, [upper_floors.find("page")(self, title, **extra, documents=documents).encode()])
 
     def plot(
         self,
@@ -647,9 +642,7 @@ class Comparison(Printable):
         MissingPackageError
             If matplotlib is not installed.
         """
-        from fastndcg.reports import plots
-
-        return plots.plot(self, kind, metric, curves, system, axes)
+        return upper_floors.find("plot")(self, kind, metric, curves, system, axes)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"inputs": None}

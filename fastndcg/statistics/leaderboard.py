@@ -20,6 +20,7 @@ from fastndcg.rankings.validation import MOST, Array
 from fastndcg.results.kinds import PairResults
 from fastndcg.results.notes import describe_judged, describe_missing, notes_on_results, notes_on_systems
 from fastndcg.results.results import Results
+from fastndcg.runtime import upper_floors
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.progress import track, use_progress
 from fastndcg.statistics.alignment import align, refuse_means
@@ -175,10 +176,7 @@ class Leaderboard(Table[BoardRow]):
         MissingPackageError
             If matplotlib is not installed.
         """
-        from fastndcg.reports.figure import draw
-        from fastndcg.reports.plots import make_leaderboard
-
-        return draw(make_leaderboard(self), axes)
+        return upper_floors.find("draw")(upper_floors.find("make_leaderboard")(self), axes)
 
     def _json_pieces(self) -> Iterator[str]:
         facts = {"metric": self.metric, "level": self.level, "rows": [row._asdict() for row in self.rows]}

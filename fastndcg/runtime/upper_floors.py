@@ -1,0 +1,30 @@
+"""
+What methods of lower floors call on upper ones, such as `Results.plot`, which draws a figure of `reports`.
+
+It is looked up by name, at the first call. All other imports of the package go down the floors.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+MODULES = {
+    "Settings": "statistics.settings",
+    "compute_interval": "statistics.one_system",
+    "summarize_segments": "statistics.one_system",
+    "draw": "reports.figure",
+    "make_distribution": "reports.plots",
+    "make_leaderboard": "reports.plots",
+    "plot": "reports.plots",
+    "page": "reports.page",
+    "as_csv": "reports.text",
+    "as_json": "reports.text",
+}
+
+
+@functools.cache
+def find(name: str) -> Any:
+    """Return a function or class of an upper floor."""
+    return getattr(importlib.import_module(f"fastndcg.{MODULES[name]}"), name)
