@@ -6,7 +6,6 @@ It is looked up by name, at the first call. All other imports of the package go 
 
 from __future__ import annotations
 
-import functools
 import importlib
 from typing import Any
 
@@ -24,7 +23,6 @@ MODULES = {
 }
 
 
-@functools.cache
 def find(name: str) -> Any:
     """Return a function or class of an upper floor."""
     return getattr(importlib.import_module(f"fastndcg.{MODULES[name]}"), name)

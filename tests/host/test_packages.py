@@ -1,6 +1,5 @@
 """Packages that fastndcg needs or can use, errors if one is missing or broken, and the wheel that is installed."""
 
-import ast
 import os
 import re
 import subprocess
@@ -144,36 +143,3 @@ def test_wheel_carries_no_machine_code_and_no_tests():
     packed = [name for name in names if "__pycache__" not in name]  # installing compiles the sources
     assert not [name for name in names if name.endswith((".nbc", ".nbi"))]
     assert not [name for name in packed if name.startswith(("tests", "scripts", "benchmarks"))]
-
-
-FLOORS = (  # each imports lower ones alone, also inside functions: `runtime.upper_floors` has the exceptions
-    "__version__ choices errors", "parsing runtime", "exports kernels", "installation named_conventions",
-    "metrics rankings", "engine inputs", "partitions results scoring",
-    "evaluation rank_agreement recommended_items reference span_retrieval",
-    "explaining functions link_prediction statistics", "reports streaming testing", "fusion", "cli compat discovery",
-    "__main__ integrations",
-)  # fmt: skip
-
-
-def test_imports_go_down_the_floors():
-    root = Path(fn.__file__).parent
-    floors = {name: number for number, names in enumerate(FLOORS) for name in names.split()}
-    checked = 0
-    for path in root.rglob("*.py"):
-        owner = path.relative_to(root).parts[0].removesuffix(".py")
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for_types = {
-            node
-            for block in ast.walk(tree)
-            if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
-            for node in ast.walk(block)
-        }
-        for node in set(ast.walk(tree)) - for_types:
-            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("fastndcg."):
-                continue
-            other = node.module.split(".")[1]
-            if owner in ("__init__", other):
-                continue
-            checked += 1
-            assert floors[other] < floors[owner], f"{path.relative_to(root)}:{node.lineno} imports {node.module}"
-    assert checked > 500
