@@ -105,7 +105,6 @@ def _read_series(kind: type[Qrels | Run], series: Any, options: Options) -> Any:
 def _read_golden_set(truth: Any, options: Options) -> Qrels:
     from fastndcg.inputs.rare_forms import read_golden_set  # late: most truths are of other forms
 
-    options.check_no_columns()
     return Qrels.of_dict(read_golden_set(truth))
 
 
@@ -150,7 +149,6 @@ def _read_labels(truth: Any, options: Options) -> ArrayTruth | Interactions:
         classes = read_classes(truth, options.other)
         if classes is not None:
             return classes
-    options.check_no_columns()
     try:
         return ArrayTruth(truth, options.offsets, options.groups, options.query_ids)
     except InvalidInputError:
@@ -400,8 +398,8 @@ def _read_alone(
         refuse_unknown_form(data, kind.what, side, with_ids=True)
     if options.columns and not table.source.columns:
         raise InvalidInputError(
-            f"`columns` can only be used for frames, records and files with columns, but `{kind.what}` is {form.name}. "
-            "Leave it out"
+            f"`columns` can only be used for frames, records and files with columns, but `{kind.what}` is "
+            f"{form.name or describe(data)}. Leave it out"
         )
     return table
 
@@ -434,12 +432,8 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
     if form is None or form.truth is None:
         refuse_unknown_form(truth, "truth", "truth")
     prepared: TruthInput = form.truth(truth, options)
-    if not isinstance(prepared, Interactions | Qrels):
-        if isinstance(prepared, ArrayTruth) and not isinstance(prepared, LabelsInFile):
-            return prepared
-        if isinstance(prepared, Rankings | LabelsInFile):
-            options.check_no_columns()
-    options.check_no_cuts()
+    if not isinstance(prepared, ArrayTruth) or isinstance(prepared, LabelsInFile):  # which have queries
+        options.check_no_cuts()
     return prepared
 
 

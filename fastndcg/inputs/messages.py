@@ -529,10 +529,3 @@ class Options:
         """Raise if an argument splits arrays into queries, for a truth with queries of its own."""
         if self.offsets is not None or self.groups is not None or self.query_ids is not None:
             refuse_cuts(self.offsets, self.groups, self.query_ids)
-
-    def check_no_columns(self) -> None:
-        """Raise if `columns` is given for a truth without columns."""
-        if self.columns is not None:
-            raise InvalidInputError(
-                "`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out"
-            )
