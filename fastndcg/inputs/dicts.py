@@ -253,16 +253,17 @@ ID_NAMES = ("node_id", "id", "doc_id", "document_id")
 
 
 def holds_retrieved(value: Any) -> bool:
-    """Return True for a mapping of queries whose first filled list has objects with an id, or without filled lists."""
-    if not isinstance(value, Mapping):
+    """Return True if the first filled list of queries has objects with an id, and for a mapping of empty lists."""
+    is_mapping = isinstance(value, Mapping)
+    if not is_mapping and not isinstance(value, list | tuple):
         return False
-    for row in value.values():
-        found = _list_documents(row)
+    for row in value.values() if is_mapping else value:
+        found = _list_documents(row) if is_mapping or isinstance(row, list | tuple) else None
         if found is None:
             return False
         if found:
             return _is_document(found[0])
-    return bool(value)
+    return is_mapping and bool(value)
 
 
 def _list_documents(row: Any) -> list[Any] | tuple[Any, ...] | None:
@@ -286,10 +287,10 @@ def _unwrap(item: Any) -> Any:
     return getattr(item, "node", item)
 
 
-def read_retrieved(value: Mapping[Any, Any]) -> dict[Any, list[Any]]:
-    """Return the ids of the documents of each query, in their order."""
+def read_retrieved(value: Any) -> dict[Any, list[Any]]:
+    """Return the ids of the documents of each query, in their order. Lists by position number the queries."""
     found = {}
-    for query, row in value.items():
+    for query, row in value.items() if isinstance(value, Mapping) else enumerate(value):
         documents = _list_documents(row)
         if documents is None:
             raise InvalidTypeError(

@@ -292,7 +292,7 @@ FORMS = (
               lambda run, options: _read_series(choose_run(options), run, options)),
     InputForm("a dict of columns", _is_column_dict, _read_truth_frame, _read_run_frame, (dict,)),
     InputForm("a dict of retrieved documents", holds_retrieved,
-              run=lambda run, options: choose_run(options).of_id_lists(read_retrieved(run)), types=(dict,)),
+              run=lambda run, options: choose_run(options).of_id_lists(read_retrieved(run)), types=(dict, list, tuple)),
     InputForm("a dict of dicts or of ids", is_mapping, lambda truth, _: read_dict(Qrels, truth),
               lambda run, options: choose_run(options).of_dict(run), (dict,)),
     InputForm("LensKit's lists of items", is_item_collection, _read_relevant_items, _read_recommended_items),
@@ -425,6 +425,11 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
         raise InvalidTypeError(
             f"`truth` must be what users like, or judgments, but is {type(truth).__name__}, which are predictions. "
             "Give the truth first, and predictions second"
+        )
+    if isinstance(truth, Recommendations):
+        raise InvalidTypeError(
+            f"`truth` must be what users like, or judgments, but is {type(truth).__name__}, which are predictions. For "
+            "neighbours that an exact search finds give sets: [set(items) for items in truth.items]"
         )
     if isinstance(truth, Run):
         raise InvalidTypeError("`truth` must not be a Run. Pass the judgments first, then the run")

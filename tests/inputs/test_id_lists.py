@@ -416,6 +416,8 @@ def test_results_of_retrievers(form):
     if form == "Haystack":
         output = {query: {"documents": documents} for query, documents in run.items()}
         assert fn.evaluate(TRUTH, output, "rr, recall@1, ndcg").to_dict() == expected.to_dict()
+    by_position = fn.evaluate([list(ids) for ids in TRUTH.values()], list(run.values())[:2], "rr, recall@1, ndcg")
+    assert by_position.values.tolist() == expected.values[:2].tolist()
     fused = fn.fuse({"a": run, "b": RETRIEVED}, "rrf").to_dict()
     assert list(fused["q1"]) == ["d9", "d1"]
 

@@ -106,6 +106,15 @@ def test_interactions_and_recommendations():
     assert repr(fn.Recommendations([[0.5]])) == "Recommendations"
 
 
+def test_recommendations_are_no_truth():
+    items = fn.Recommendations(np.array([[1, 2], [3, 4]]))
+    with pytest.raises(
+        fn.InvalidTypeError, match=r"Recommendations, which are predictions.* \[set\(items\) for items in"
+    ):
+        fn.evaluate(items, [[1, 5], [3, 4]], "recall@2")
+    assert fn.evaluate([set(row) for row in items.items], [[1, 5], [3, 4]], "recall@2").mean() == {"R@2": 3 / 4}
+
+
 def test_series_by_query_and_document():
     pandas = pytest.importorskip("pandas")
     index = pandas.MultiIndex.from_tuples([("q1", "d1"), ("q1", "d2"), ("q2", "d3")], names=["qid", None])
