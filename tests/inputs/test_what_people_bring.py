@@ -248,7 +248,7 @@ def test_frames_beyond_accuracy():
     known = pd.DataFrame({"user": ["a", "c", "c", "c"], "item": [0, 0, 1, 2], "rating": [1, 1, 1, 1]})
     metrics = "coverage, novelty@2, serendipity"
     result = fn.beyond_accuracy(
-        shown, metrics, interactions=known, liked=known, columns={"document": "item"}, catalogue=3
+        fn.Run(shown, columns={"document": "item"}), metrics, interactions=known, liked=known, catalogue=3
     )
     arrays = fn.beyond_accuracy(
         [[0, 1], [0, 2]], metrics, popularity=[2, 1, 1], n_users=2, catalogue=3,
