@@ -18,7 +18,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -105,18 +105,16 @@ def _simplify(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnNames(Mapping[str, str]):
+class ColumnNames:
     """
     What is known of the columns of one side before its table is seen.
 
     Attributes
     ----------
     by_role : dict
-        The names that the user gave for this side.
+        The names that the user gave for this side. With a side, the table must have them all.
     side : {'', 'truth', 'predictions'}
         Empty for a table of unknown side.
-    must_exist : bool
-        True if the names are for this table alone, so that it has them all.
     beside : frozenset of str
         The names of the columns of the other side.
     is_alone : bool, optional
@@ -127,31 +125,30 @@ class ColumnNames(Mapping[str, str]):
 
     by_role: Mapping[str, str] = field(hash=False)
     side: str = ""
-    must_exist: bool = False
     beside: frozenset[str] = frozenset()
     is_alone: bool | None = None
     parents: str | None = None
 
-    def __getitem__(self, role: str) -> str:
-        return self.by_role[role]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.by_role)
-
-    def __len__(self) -> int:
-        return len(self.by_role)
-
     @classmethod
-    def of(cls, columns: Any, side: str = "") -> ColumnNames:
-        """Read `columns` as the user gave it, or return a value of this class, with a side if it has none."""
+    def of(
+        cls, columns: Any, side: str = "", *, beside: Iterable[str] = (), is_alone: bool | None = False
+    ) -> ColumnNames:
+        """
+        Read `columns` as the user gave it, or return a value of this class.
+
+        One dict may serve both sides: a role that only the other one has is left out.
+        """
         if isinstance(columns, cls):
-            return columns if columns.side else replace(columns, side=side)
-        return name_columns(columns, side, is_alone=False if side else None, must_exist=side != "")
+            return columns
+        by_role = read_columns(columns)
+        if side and not is_alone:
+            by_role = {role: name for role, name in by_role.items() if HOLDERS.get(role, side) == side}
+        return cls(by_role, side, frozenset(beside), is_alone if side else None)
 
     def find(self, role: str, names: Collection[str]) -> list[str]:
         """Return the columns that may have a role: one if it is clear, none, or several."""
         named = self.by_role.get(role)
-        if named is not None and (self.must_exist or named in names):
+        if named is not None and (self.side or named in names):
             return [named]
         free = self.list_free(role, names)
         usual = find_usual_names(role, free, self.beside)
@@ -179,20 +176,6 @@ def find_roles(known: ColumnNames, names: tuple[str, ...]) -> Mapping[str, tuple
     if not found["document"] and known.side:
         found["document"] = tuple(known.find("relevant" if known.side == "truth" else "retrieved", names))
     return MappingProxyType(found)
-
-
-def name_columns(
-    columns: Any, side: str, *, beside: Iterable[str] = (), is_alone: bool | None = None, must_exist: bool = False
-) -> ColumnNames:
-    """
-    Return the names that `columns` gives to one side.
-
-    One dict serves both sides: a role that only the other one has is left out.
-    """
-    by_role = read_columns(columns)
-    if is_alone is False or side != "truth":  # a truth that may be alone has scores, too
-        by_role = {role: name for role, name in by_role.items() if HOLDERS.get(role, side) == side or not side}
-    return ColumnNames(by_role, side, must_exist or bool(is_alone), frozenset(beside), is_alone)
 
 
 def read_columns(columns: Any) -> dict[str, str]:
@@ -397,14 +380,12 @@ class Frame:
 
     @functools.cached_property
     def has_scores(self) -> bool:
-        """True if rows have labels and scores, or ranks, and need no run. An absent name may be that of a run."""
+        """True if rows have labels and scores, or ranks, and need no run."""
         given = self.given
         if given.side == "predictions" or given.is_alone is False:
             return False
         labels = self.candidates["label"]
         scores = self.candidates["score"]
-        if not given.must_exist and given.by_role.get("score", "") not in ("", *self._names):
-            return False
         if not scores and (given.is_alone or not self.candidates["document"]):
             scores = self.candidates["rank"] if labels else ()
         if not scores or (labels == scores and not given.is_alone) or not (labels or given.is_alone):
@@ -501,7 +482,7 @@ class Frame:
             view = copy.copy(self)
             for cached in ("has_scores", "is_ranked", "is_interactions", "notes"):
                 view.__dict__.pop(cached, None)
-            view.given = ColumnNames(by_role, side, must_exist=True, is_alone=False)
+            view.given = ColumnNames(by_role, side, is_alone=False)
             view._names = list(by_role.values())
             view.candidates = find_roles(view.given, tuple(view._names))
             frames.append(view)
@@ -595,9 +576,10 @@ class Frame:
             self._refuse_nulls(name, column, offsets)
         types = pyarrow.types
         if types.is_dictionary(column.type):
-            column = pyarrow.chunked_array(
-                [_decode(chunk) for chunk in column.chunks], _choose_plain_type(column.type.value_type)
-            )
+            kind = column.type.value_type
+            kind = kind if types.is_integer(kind) else pyarrow.large_string()
+            chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
+            column = pyarrow.chunked_array(chunks, kind)
             self._refuse_nulls(name, column, offsets)  # a category may be null, too
         if types.is_integer(column.type):
             return IdColumn.from_limbs(column.to_numpy())
@@ -762,9 +744,7 @@ def _are_whole(column: Any) -> bool:
 
 def _find_first_text(column: Any, first_row: int) -> str:
     """Return the first text of a column that is no number, and its row, or an empty text."""
-    if not re.search("string", str(column.type)):
-        return ""
-    for row, value in enumerate(column.to_pylist()):
+    for row, value in enumerate(column.to_pylist() if "string" in str(column.type) else ()):
         try:
             float(value)
         except ValueError:
@@ -772,19 +752,6 @@ def _find_first_text(column: Any, first_row: int) -> str:
         except TypeError:
             break
     return ""
-
-
-def _choose_plain_type(kind: Any) -> Any:
-    """Return the type that dictionaries are read as."""
-    return kind if pyarrow.types.is_integer(kind) else pyarrow.large_string()
-
-
-def _decode(chunk: Any) -> Any:
-    """Replace the codes of a chunk of categories by the categories."""
-    values = chunk.dictionary
-    if values.type != _choose_plain_type(values.type):
-        values = values.cast(_choose_plain_type(values.type))
-    return values.take(chunk.indices)
 
 
 def _convert_texts(column: Any) -> IdColumn:

@@ -29,7 +29,7 @@ from fastndcg.errors import (
     suggest_name,
 )
 from fastndcg.inputs.arrays import find_list, refuse_cuts
-from fastndcg.inputs.frames import ColumnNames, find_usual_roles, list_column_names, name_columns
+from fastndcg.inputs.frames import ColumnNames, find_usual_roles, list_column_names
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import CHOICES
 from fastndcg.rankings.rankings import Rankings
@@ -514,7 +514,7 @@ class Options:
             beside = self.other.source.columns
         elif not isinstance(self.other, str | dict | None):
             beside = list_column_names(self.other)
-        return self._without_parents(name_columns(self.columns, side, beside=beside, is_alone=is_alone))
+        return self._without_parents(ColumnNames.of(self.columns, side, beside=beside, is_alone=is_alone))
 
     def _without_parents(self, names: ColumnNames) -> ColumnNames:
         """Return what is known of columns: that of the documents of chunks has no other role."""

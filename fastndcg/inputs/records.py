@@ -55,11 +55,10 @@ def is_record(value: Any) -> bool:
     return False
 
 
-def is_flat_record(value: Mapping[str, Any], columns: Mapping[str, str] | None) -> bool:
+def is_flat_record(value: Mapping[str, Any], given: ColumnNames) -> bool:
     """Return True for a dict with fields of usual names, or without inner dicts and lists. Others are by query."""
     if value and not any(isinstance(field, Mapping | list) for field in value.values()):
         return True
-    given = ColumnNames.of(columns)
     names = list(value)
     has_ids = all(
         any(isinstance(value.get(name), str | int) for name in given.find(role, names)) for role in PLAIN_FIELDS
@@ -81,7 +80,7 @@ def read_once(value: Any) -> Any:
     return list(value) if is_iterator(value) else value
 
 
-def read_records(value: Any, columns: Mapping[str, str] | None, name: str, value_role: str) -> Records:
+def read_records(value: Any, columns: ColumnNames, name: str, value_role: str) -> Records:
     """Read the rows of a list or iterator. `value_role` is that of the third field of plain tuples, label or score."""
     if hasattr(value, "read") and hasattr(value, "name"):
         raise InvalidTypeError(f"`{name}` must not be an open file. Give its path: {shorten(value.name)}")
@@ -102,12 +101,12 @@ def read_records(value: Any, columns: Mapping[str, str] | None, name: str, value
 class Records(Frame):
     """The fields of records by role, as a frame has columns. Ids keep their types: texts or whole numbers."""
 
-    def __init__(self, rows: list[Any], columns: Mapping[str, str] | None, source: Source, value_role: str) -> None:
+    def __init__(self, rows: list[Any], given: ColumnNames, source: Source, value_role: str) -> None:
         self.name = source.name.strip("`") + ", line 1" * (source.unit == "line")  # of the names of all fields
         self.first_row = 0
         self._rows = rows
         self._n_rows = len(rows)
-        self.given = ColumnNames.of(columns)
+        self.given = given
         self.source = source
         self._fields = self._list_fields(value_role)
         self._names = list(self._fields)
@@ -184,13 +183,9 @@ class Records(Frame):
         if len(kinds) > 1:
             row = next(row for row, record in enumerate(rows) if type(record) is not type(first))
             self._refuse_record(row, f"be a {type(first).__name__}, as the first is", rows[row])
-        sizes = set(map(len, rows))
-        names = getattr(first, "_fields", None)
-        if names is not None:
-            return {name: place for place, name in enumerate(names)}
-        names = (*PLAIN_FIELDS, value_role)[: len(first)]
-        if sizes - {len(names)} or len(names) < len(PLAIN_FIELDS):
-            row = next((row for row, record in enumerate(rows) if len(record) != len(names)), 0)
+        names = getattr(first, "_fields", None) or (*PLAIN_FIELDS, value_role)[: len(first)]
+        if set(map(len, rows)) != {len(names)}:
+            row = next(row for row, record in enumerate(rows) if len(record) != len(names))
             self._refuse_record(row, f"be (query, document, {value_role})", rows[row])
         return {name: place for place, name in enumerate(names)}
 
@@ -265,24 +260,19 @@ def _parse_value(content: bytes, name: str, line: int, remedy: tuple[Any, ...]) 
     try:
         return json.loads(content, object_pairs_hook=_refuse_repeated_keys)
     except json.JSONDecodeError as error:
-        raise _make_json_error(name, line + error.lineno - 1, error.msg, remedy) from None
+        line += error.lineno - 1
+        problem = error.msg
     except UnicodeDecodeError as error:
-        raise _make_json_error(name, line + content.count(b"\n", 0, error.start), str(error), remedy) from None
+        line += content.count(b"\n", 0, error.start)
+        problem = str(error)
     except RecursionError as error:
-        raise _make_json_error(name, line, str(error), remedy) from None
-    except _RepeatedKey as error:  # of which only the object's end is known
-        raise InvalidInputError(f"{name}, line {line}: {error}. Keep one of them") from None
+        problem = str(error)
+    except InvalidInputError as error:  # of a repeated key, of which only the object's end is known
+        raise error.reword(before=f"{name}, line {line}: ") from None
     except ValueError:
         problem = f"a whole number has more than {sys.get_int_max_str_digits()} digits"
         raise InvalidInputError(f"{name}, line {line}: must hold numbers, but {problem}. Write fewer") from None
-
-
-def _make_json_error(name: str, line: int, problem: str, remedy: tuple[Any, ...]) -> InvalidInputError:
-    return InvalidInputError(f"{name}, line {line}: must be JSON, but is not: {problem}. ", *remedy)
-
-
-class _RepeatedKey(ValueError):
-    """A key occurs twice in an object."""
+    raise InvalidInputError(f"{name}, line {line}: must be JSON, but is not: {problem}. ", *remedy)
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -290,7 +280,9 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(parsed) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise _RepeatedKey(f"an object must have each key once, but {shorten(twice)} stands twice")
+        raise InvalidInputError(
+            f"an object must have each key once, but {shorten(twice)} stands twice. Keep one of them"
+        )
     return parsed
 
 
