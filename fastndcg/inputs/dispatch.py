@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, cast
 
 import numpy as np
 
@@ -54,13 +54,12 @@ from fastndcg.inputs.messages import (
 from fastndcg.inputs.models import Model, ScoreMatrix, match_scores, partition_model, read_score_matrix
 from fastndcg.inputs.records import is_records, read_records
 from fastndcg.inputs.streams import FileRequest, Rows, ScoredRows, StreamedTables, TablePair, describe, parse_memory
-from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows, choose_run
+from fastndcg.inputs.table import AnyTable, Qrels, RepeatedRun, Run, Table, TableRows, choose_run
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings, check_pool
 from fastndcg.rankings.validation import Array, as_offsets, as_scores, is_series
 
 Kind = Literal["truth", "run"]
-AnyTable = TypeVar("AnyTable", bound=Table)
 Reader: TypeAlias = Callable[[Any, Options], Any]
 
 
@@ -362,9 +361,7 @@ def read_table(
     duplicates = duplicates.read_parents(data, columns)
     options = Options(columns=columns, threads=threads, kind=RepeatedRun, duplicates=duplicates)
     if isinstance(data, Run):
-        whole = np.arange(len(data))
-        rows = TableRows.in_order(data.queries, data.offsets, data.documents, data.values)
-        run = RepeatedRun.of_distinct(rows, data.source.select(data.input_row(whole)))
+        run = data.copy_as(RepeatedRun)
     else:
         run = _read_alone(RepeatedRun, data, others, options, format)
     return cast(AnyTable, run.settled_by(duplicates))

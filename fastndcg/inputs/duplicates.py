@@ -151,7 +151,7 @@ def settle_closed(run: Run) -> Run:
             "Take 'first', 'best' or 'sum'"
         )
     closed: Run = replace(chosen, ranks="closed").apply(run)
-    return closed if closed.duplicates is None else cast(RepeatedRun, run.keep(np.arange(len(run)))).settled_by(None)
+    return closed if closed.duplicates is None else run.copy_as(Run)
 
 
 class _Rows:

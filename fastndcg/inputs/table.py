@@ -7,7 +7,7 @@ import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import chain, pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -71,6 +71,7 @@ class TableRows(NamedTuple):
         return cls(queries, Groups(offsets, None, offsets[:-1]), documents, values)
 
 
+AnyTable = TypeVar("AnyTable", bound="Table")
 _PLACES: weakref.WeakKeyDictionary[Table, dict[Any, int]] = weakref.WeakKeyDictionary()
 
 
@@ -378,6 +379,11 @@ class Table(ReadOnly, Exportable):
         kept = read_only((self.values if values is None else values)[rows])
         source = self.source.select(self.input_row(rows))
         return self.of_distinct(TableRows(self.queries, groups, self.documents.take(rows), kept), source)
+
+    def copy_as(self, kind: type[AnyTable]) -> AnyTable:
+        """Return a table of another class with the same rows."""
+        rows = TableRows.in_order(self.queries, self.offsets, self.documents, self.values)
+        return kind.of_distinct(rows, self.source.select(self.input_row(np.arange(len(self)))))
 
     def __len__(self) -> int:
         return len(self.values)
