@@ -30,7 +30,6 @@ from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.table_sources import (
     REMEDY,
     VALID,
-    WHOLE,
     TableSource,
     check_column,
     convert_arrow_errors,
@@ -140,7 +139,7 @@ class ColumnNames:
         """
         if isinstance(columns, cls):
             return columns
-        by_role = read_columns(columns)
+        by_role = {} if columns is None else read_columns(columns)
         if side and not is_alone:
             by_role = {role: name for role, name in by_role.items() if HOLDERS.get(role, side) == side}
         return cls(by_role, side, frozenset(beside), is_alone if side else None)
@@ -180,8 +179,6 @@ def find_roles(known: ColumnNames, names: tuple[str, ...]) -> Mapping[str, tuple
 
 def read_columns(columns: Any) -> dict[str, str]:
     """Check `columns`, and return the names by role."""
-    if columns is None:
-        return {}
     if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns.values()):
         raise InvalidTypeError(f"`columns` must map {', '.join(ROLES)} to names of columns, not {shorten(columns)}")
     for role in columns:
@@ -243,7 +240,6 @@ def _choose_all(letters: frozenset[str], names: Iterable[str]) -> list[str]:
 
 
 PLAIN = {str, dict, list, tuple, type(None)}  # of values that are no frames
-SOURCE_ROWS = 1 << 16  # that libraries read at once
 BY_NARWHALS = "open_by_narwhals"  # unless values have an Arrow stream
 # Modules, some of their classes, and the function of rare_tables.py that opens values of these, or of classes that
 # inherit from them.
@@ -299,8 +295,8 @@ def _find_class_opener(kind: type) -> str | None:
 @functools.lru_cache(1 << 10)
 def _is_of(kind: type, module: str, names: str) -> bool:
     """Return True if a class is one of a module, or inherits from one. The module is not imported."""
-    loaded = sys.modules.get(module)
-    return loaded is not None and issubclass(kind, tuple(getattr(loaded, name, ()) for name in names.split()))
+    known = (getattr(sys.modules.get(module), name, None) for name in names.split())
+    return any(isinstance(one, type) and issubclass(kind, one) for one in known)
 
 
 def open_table(value: Any, name: str) -> Any:
@@ -471,13 +467,12 @@ class Frame:
             return None
         if not all(map(self._has_lists, (*relevant, *retrieved))):
             return None
-        values = {"label": names["label"], "score": names["score"]}
         frames = []
         for side, role, document in (("truth", "label", relevant[0]), ("predictions", "score", retrieved[0])):
             by_role = {"document": document}
             if self.candidates["query"]:
                 by_role["query"] = self.column_name("query")
-            if values[role] and values[role][0] not in (relevant[0], retrieved[0]):
+            if names[role] and names[role][0] not in (relevant[0], retrieved[0]):
                 by_role[role] = self.column_name(role)
             view = copy.copy(self)
             for cached in ("has_scores", "is_ranked", "is_interactions", "notes"):
@@ -661,12 +656,7 @@ class Frame:
 def _open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]], Any], int | None]:
     """Return the names of a frame's columns, a function that reads some of them, and the number of rows if known."""
     if isinstance(frame, TableSource):
-
-        def read_source(columns: list[str]) -> Any:
-            with convert_arrow_errors(f"`{name}`", WHOLE):
-                return frame.read_whole(columns, SOURCE_ROWS)
-
-        return list(frame.names), read_source, None
+        return list(frame.names), functools.partial(frame.read_whole, name=name), None
     select: Callable[[list[Any]], Any]
     n_rows = getattr(frame, "num_rows", None)
     if isinstance(frame, Mapping):

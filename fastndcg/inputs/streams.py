@@ -32,7 +32,7 @@ from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, group, sp
 from fastndcg.inputs.join import tie_keys
 from fastndcg.inputs.messages import Options, Source, answer_keywords
 from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows, describe_row, refuse_repeated, refuse_sizes
-from fastndcg.inputs.table_sources import WHOLE, TableSource, convert_arrow_errors, pyarrow
+from fastndcg.inputs.table_sources import TableSource, pyarrow
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.parsing import as_float
@@ -602,7 +602,7 @@ class StreamedTables:
         """Yield tables of at most `most` rows in the order of the rows, and the number of the first row of each."""
         first = 0
         n_all = 0 if self._progress is None else self._count_rows()
-        tables = read_tables(self._source, self._columns_to_read, most, self._name)
+        tables = self._source.read_tables(self._columns_to_read, most, self._name)
         for table in _join_small(self._check_types(tables), min(LEAST_ROWS, most)):
             for start in range(0, table.num_rows, most):
                 piece = table.slice(start, most)
@@ -645,7 +645,7 @@ def _keep_first_tables(source: TableSource, columns: list[str], most: int, name:
     """
     tables: list[Any] = []
     n_rows = 0
-    rest = read_tables(source, columns, READ_ROWS, name)
+    rest = source.read_tables(columns, READ_ROWS, name)
     for table in rest:
         if table.num_rows:
             tables.append(table)
@@ -671,17 +671,6 @@ def _keep_first_tables(source: TableSource, columns: list[str], most: int, name:
         )
 
     return source._replace(read=read), first
-
-
-def read_tables(source: TableSource, columns: list[str], most: int, name: str) -> Iterator[Any]:
-    """Read the tables of a source, and replace pyarrow's errors by InvalidInputError."""
-    tables = source.read_bounded(columns, most)
-    while True:
-        with convert_arrow_errors(f"`{name}`", WHOLE):
-            table = next(tables, None)
-        if table is None:
-            return
-        yield table
 
 
 def _join_small(tables: Iterator[Any], least: int) -> Iterator[Any]:

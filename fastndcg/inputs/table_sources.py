@@ -30,6 +30,7 @@ from fastndcg.inputs.files import (
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.imports import OptionalPackage, optional_import
 
+SOURCE_ROWS = 1 << 16  # that libraries read at once
 MOST_EMPTY = 50_000  # batches without rows, one after another: 1 s
 DIGITS = 14  # of a number of bytes of 10 TB or more, which only damaged data request
 MANY_FILES = "too many open files; close some, or raise their number (ulimit -n)"
@@ -69,23 +70,29 @@ class TableSource(NamedTuple):
         places = [place for place, name in enumerate(self.names) if name in columns]
         return pyarrow.schema([self.schema.field(place) for place in places]).empty_table()
 
-    def read_whole(self, columns: Sequence[str], most: int) -> Any:
-        """Read all rows of some columns into one table."""
+    def read_whole(self, columns: Sequence[str], name: str) -> Any:
+        """Read all rows of some columns into one table. Error messages call the source `name`."""
         empty = None
         filled_tables = []
-        for table in self.read_bounded(columns, most) if columns else ():
+        for table in self.read_tables(columns, SOURCE_ROWS, name) if columns else ():
             if table.num_rows:
                 filled_tables.append(table)
             elif empty is None:
                 empty = table
         if filled_tables:
-            return pyarrow.concat_tables(filled_tables)
+            with convert_arrow_errors(f"`{name}`", WHOLE):
+                return pyarrow.concat_tables(filled_tables)
         return self.make_empty_table(columns) if empty is None else empty
 
-    def read_bounded(self, columns: Sequence[str], most: int) -> Iterator[Any]:
+    def read_tables(self, columns: Sequence[str], most: int, name: str) -> Iterator[Any]:
         """Read tables like `read`. Raise for many of them without rows, which would take time without an end."""
         n_empty = 0
-        for table in self.read(columns, most):
+        tables = self.read(columns, most)
+        while True:
+            with convert_arrow_errors(f"`{name}`", WHOLE):
+                table = next(tables, None)
+            if table is None:
+                return
             n_empty = 0 if table.num_rows else n_empty + 1
             if n_empty > MOST_EMPTY:
                 raise InvalidInputError(

@@ -198,6 +198,7 @@ def test_frames_without_a_stream_are_read_by_narwhals(monkeypatch):
     narwhals = pytest.importorskip("narwhals")
     monkeypatch.setitem(sys.modules, "modin.pandas", SimpleNamespace(DataFrame=Modin))
     frames._find_class_opener.cache_clear()
+    frames._is_of.cache_clear()
     rows = GOOD.to_pandas()
     made = Modin(narwhals.from_native(rows))
     assert fn.evaluate(made, metrics="rr").to_dict() == fn.evaluate(GOOD, metrics="rr").to_dict()
@@ -211,6 +212,13 @@ def test_frames_without_a_stream_are_read_by_narwhals(monkeypatch):
     message = r"^reading frames of \w+ needs narwhals\. Install it: pip install narwhals$"
     with pytest.raises(fn.MissingPackageError, match=message):
         fn.evaluate(made, metrics="rr")
+
+
+def test_modules_that_have_the_name_of_a_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(Dataset=len))
+    frames._find_class_opener.cache_clear()
+    frames._is_of.cache_clear()
+    assert len(fn.evaluate(GOOD.to_pandas(), metrics="rr")) == 10
 
 
 def test_forms_of_libraries_have_their_functions():

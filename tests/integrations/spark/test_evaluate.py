@@ -74,7 +74,7 @@ def test_frames_on_this_machine(session):
     assert fn.evaluate(fn.Rows(frame, columns=NAMES), metrics=METRICS).values.tobytes() == expected
     source = rare_tables.open_by_narwhals(frame, "truth")
     assert len(source.names) == 5
-    read = source.read_whole(list(NAMES.values()), 1000)
+    read = source.read_whole(list(NAMES.values()), "truth")
     assert fn.evaluate(fn.Rows(read, columns=NAMES), metrics=METRICS).values.tobytes() == expected
 
 
