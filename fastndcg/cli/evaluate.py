@@ -207,7 +207,7 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[Report]:
         if judgments and has_relstrings:
             both = judgments, predictions
             if predictions.duplicates is not None:
-                both = predictions.duplicates.settle(*both, convention)
+                both = predictions.duplicates.apply_to_both(*both, convention)
             labels = trec_eval.relevance_strings(*both, convention, request.relstring_length or 0)
         result = evaluator.evaluate(predictions)
         if is_saved:

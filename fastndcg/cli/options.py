@@ -30,7 +30,7 @@ SUFFIXES = {
 }  # and the format of such an output
 
 
-class Option(NamedTuple):
+class Argument(NamedTuple):
     """
     An option or a positional argument.
 
@@ -55,48 +55,48 @@ class Option(NamedTuple):
     completer: Any = None
 
 
-class Columns(NamedTuple):
+class ColumnList(NamedTuple):
     """The names of columns by role: of the judgments, and of runs. None: usual names."""
 
     truth: dict[str, str] | None = None
     predictions: dict[str, str] | None = None
 
 
-def _option(flags: str, metavar: str | None, text: str, completer: Any = None, **settings: Any) -> Option:
-    return Option(flags, metavar, text, settings, completer)
+def _option(flags: str, metavar: str | None, text: str, completer: Any = None, **settings: Any) -> Argument:
+    return Argument(flags, metavar, text, settings, completer)
 
 
-def _flag(flags: str, text: str, **settings: Any) -> Option:
-    return Option(flags, None, text, {"action": "store_true", **settings})
+def _flag(flags: str, text: str, **settings: Any) -> Argument:
+    return Argument(flags, None, text, {"action": "store_true", **settings})
 
 
-def _choice(flags: str, values: Any, text: str, **settings: Any) -> Option:
+def _choice(flags: str, values: Any, text: str, **settings: Any) -> Argument:
     """Return an option with the values of a type of `choices`."""
-    return Option(flags, None, text, {"choices": get_args(values), **settings})
+    return Argument(flags, None, text, {"choices": get_args(values), **settings})
 
 
-def _first(flags: str, values: Any, text: str) -> Option:
+def _first(flags: str, values: Any, text: str) -> Argument:
     """Return an option with the values of a type of `choices`, of which the first is the usual one."""
     return _choice(flags, values, f"{text} (default: {get_args(values)[0]})".strip(), default=get_args(values)[0])
 
 
-def _metrics(text: str, default: str, end: str = "") -> Option:
+def _metrics(text: str, default: str, end: str = "") -> Argument:
     text = f"metrics, separated by commas{text}; may be repeated{end} (default: {default})"
     return _option("-m --metrics", "METRICS", text, "metrics", action="append")
 
 
-def _metric(text: str) -> Option:
+def _metric(text: str) -> Argument:
     text = f"{text} (default: ndcg@10)"
     return _option("-m --metric --metrics", "METRIC", text, "metrics", default="ndcg@10")
 
 
-def _convention(usual: str, **settings: Any) -> Option:
+def _convention(usual: str, **settings: Any) -> Argument:
     text = "rules for ties, gains and missing queries, such as 'trec_eval', 'sklearn' or "
     text += f"'trec_eval(missing_in_run=zero)'; `fastndcg conventions` lists them (default: {usual})"
     return _option("--convention", "NAME", text, "conventions", **settings)
 
 
-def _columns(example: str, end: str = "") -> Option:
+def _columns(example: str, end: str = "") -> Argument:
     return _option(
         "--columns", "ROLE=NAME,…",
         f"names of columns of Parquet, Arrow, CSV and JSON files, such as {example}; roles are query, document, label, "
@@ -124,7 +124,7 @@ OPTIONS = {
     "file": _option("path", "IN", "judgments, or a run, in any format, packed or not; - is standard input"),
     "file (written)": _option("output", "OUT", "the file to write, packed by .gz, .bz2 or .zst (default: standard "
         "output)", nargs="?", default=argparse.SUPPRESS),  # so that it does not overwrite -o
-    "as": Option("--as", None, "what IN holds, where its rows could be either (default: as they show)",
+    "as": Argument("--as", None, "what IN holds, where its rows could be either (default: as they show)",
         {"choices": ("qrels", "run"), "dest": "kind"}),
     "query": _option("query", "QUERY", "the id of the query (default: the only one, or with --against the mean of all)",
         nargs="?"),
@@ -296,12 +296,12 @@ def pick(arguments: argparse.Namespace, names: str) -> dict[str, Any]:
     return {name: value for name, value in given if value is not None}
 
 
-def read_columns(texts: Sequence[str] | None) -> Columns:
+def read_columns(texts: Sequence[str] | None) -> ColumnList:
     """
     Read the texts of ``--columns`` as names by role.
 
     >>> read_columns(["query=member, qrels.label=stars"])
-    Columns(truth={'query': 'member', 'label': 'stars'}, predictions={'query': 'member'})
+    ColumnList(truth={'query': 'member', 'label': 'stars'}, predictions={'query': 'member'})
     """
     sides: dict[str, dict[str, str]] = {"qrels": {}, "run": {}}
     for part in ",".join(texts or ()).split(",") if texts else ():
@@ -316,7 +316,7 @@ def read_columns(texts: Sequence[str] | None) -> Columns:
             )
         for key in own_sides:
             sides[key][role] = name
-    return Columns(sides["qrels"] or None, sides["run"] or None)
+    return ColumnList(sides["qrels"] or None, sides["run"] or None)
 
 
 def read_names(arguments: argparse.Namespace) -> list[str]:

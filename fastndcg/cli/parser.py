@@ -32,7 +32,7 @@ shell completion:
   install argcomplete, then add to ~/.bashrc or ~/.zshrc:
   eval "$(register-python-argcomplete fastndcg)"
 """
-LISTS = {  # each with the module and the name of the registry
+REGISTRIES = {  # each with the module and the name of the registry
     "every metric": ("fastndcg.metrics.families", "CATALOG"),
     "conventions": ("fastndcg.named_conventions", "conventions"),
     "fusion methods": ("fastndcg.fusion.catalog", "FUSION_METHODS"),
@@ -262,7 +262,7 @@ def find_completions(kind: Any, text: str) -> list[str]:
     Parameters
     ----------
     kind : str or type
-        "metrics", of which the names before the last comma stay, a key of `LISTS`, or a type of choices. Behind
+        "metrics", of which the names before the last comma stay, a key of `REGISTRIES`, or a type of choices. Behind
         ``norm=`` of a fusion method stand normalisations.
     text : str
         What has been written so far.
@@ -287,8 +287,8 @@ def _list_names(kind: Any) -> Iterable[str]:
     if kind == "metrics":
         records = load("fastndcg.metrics.families").records_of("evaluate")
         return dict.fromkeys(name for record in records for name in (record.name, *record.aliases))
-    if kind in LISTS:
-        module, registry = LISTS[kind]
+    if kind in REGISTRIES:
+        module, registry = REGISTRIES[kind]
         names: Iterable[str] = getattr(load(module), registry)
         return names
     return get_args(kind)

@@ -343,7 +343,7 @@ def _read_lines(
         return {}
     try:
         with File(io.BufferedReader(io.BytesIO(text.encode()))) as file:
-            return list_rows(kind.of(*read_rows(file, TREC[kind.what])), number)
+            return list_rows(kind.from_rows(*read_rows(file, TREC[kind.what])), number)
     except InvalidInputError as error:
         raise StructureError(*error.args) from None
 

@@ -128,10 +128,10 @@ def _read_items(items: Any, name: str, options: Options) -> Run:
         return run
     numbers, offsets = read_unpadded_items(items.items if isinstance(items, Recommendations) else items, name)
     ranks = np.arange(1.0, len(numbers) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
-    users = IdColumn.from_limbs(np.arange(len(offsets) - 1))
+    users = IdColumn.from_numbers(np.arange(len(offsets) - 1))
     rows = TableRows.in_order(users, offsets, IdColumn.of(numbers, f"ids of items in `{name}`"), -ranks)
     source = Source(f"`{name}`", lists=offsets)
     duplicates = items.duplicates if isinstance(items, Recommendations) else None
     if duplicates is None:
-        return Run.of(rows, source, options.threads)
-    return RepeatedRun.of(rows, source).settled_by(duplicates)
+        return Run.from_rows(rows, source, options.threads)
+    return RepeatedRun.from_rows(rows, source).settled_by(duplicates)

@@ -198,7 +198,7 @@ def cut_run(run: Run, depth: int, ties: str, threads: int = 1) -> Run:
     rows_kept = TableRows.in_order(
         run.queries, offsets, run.documents.take(np.flatnonzero(is_kept)), run.values[is_kept]
     )
-    return Run.of(rows_kept, run.source, threads)
+    return Run.from_rows(rows_kept, run.source, threads)
 
 
 def rank_run(run: Run, ties: str, threads: int) -> Array:

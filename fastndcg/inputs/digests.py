@@ -49,8 +49,8 @@ def compute_digest(value: Any, side: str = "truth", prepared: Any = None) -> str
     if isinstance(prepared, TablePair):
         prepared = prepared.qrels
     if isinstance(prepared, Interactions):
-        users = np.repeat(_mix(IdColumn.from_limbs(np.arange(prepared.n_users))), np.diff(prepared.offsets))
-        return _digest(_mix(IdColumn.from_limbs(prepared.items), _as_column(prepared.labels), start=users))
+        users = np.repeat(_mix(IdColumn.from_numbers(np.arange(prepared.n_users))), np.diff(prepared.offsets))
+        return _digest(_mix(IdColumn.from_numbers(prepared.items), _as_column(prepared.labels), start=users))
     return _digest(_hash_table(prepared)) if isinstance(prepared, Table) else ""
 
 
@@ -68,7 +68,7 @@ def _hash_table(table: Table) -> Array:
 
 
 def _digest_labels(labels: Array, shape: Array) -> str:
-    places, sizes = (IdColumn.from_limbs(np.arange(n)) for n in (labels.size, len(shape)))
+    places, sizes = (IdColumn.from_numbers(np.arange(n)) for n in (labels.size, len(shape)))
     return f"{_digest(_mix(places, _as_column(labels.reshape(-1))))} {_digest(_mix(sizes, _as_column(shape)))}"
 
 

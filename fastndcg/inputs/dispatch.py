@@ -455,7 +455,7 @@ def join_predictions(
 def _join(qrels: Qrels, run: Run, convention: Convention, options: Options) -> Joined:
     """Join judgments and a run in which chunks, and documents that a query has twice, count as the run says."""
     if run.duplicates is not None:
-        qrels, run = run.duplicates.settle(qrels, run, convention)
+        qrels, run = run.duplicates.apply_to_both(qrels, run, convention)
     return join(qrels, run, convention, options.threads, is_part=options.is_part)
 
 
@@ -573,14 +573,14 @@ def _match_items(
             f"`predictions` must have one row per user, {liked.n_users}, but has {len(offsets) - 1}"
         )
     ranks = np.arange(1.0, len(items) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
-    run = RepeatedRun.of(_number_rows(items, offsets, -ranks), Source("the recommended items"))
+    run = RepeatedRun.from_rows(_number_rows(items, offsets, -ranks), Source("the recommended items"))
     run.settled_by(duplicates)
     return _join(_number_liked(liked), run, convention, options)
 
 
 def _number_liked(liked: Interactions) -> Qrels:
     """Return the items that users like as judgments, users and items by their numbers."""
-    return Qrels.of(_number_rows(liked.items, liked.offsets, liked.labels), Source("the truth"))
+    return Qrels.from_rows(_number_rows(liked.items, liked.offsets, liked.labels), Source("the truth"))
 
 
 def _convert_truth(truth: Qrels | Interactions, n_users: int) -> Interactions:
@@ -591,7 +591,9 @@ def _join_sparse(truth: Qrels | Interactions, scores: Any, convention: Conventio
     """Rank the items that a scipy.sparse matrix has scores of."""
     rows = scores.tocsr()
     rows.sum_duplicates()
-    run = Run.of(_number_rows(rows.indices, as_offsets(rows.indptr, "indptr", len(rows.indices)), rows.data), SPARSE)
+    run = Run.from_rows(
+        _number_rows(rows.indices, as_offsets(rows.indptr, "indptr", len(rows.indices)), rows.data), SPARSE
+    )
     if isinstance(truth, Interactions):
         if rows.shape[0] != truth.n_users or truth.n_items not in (None, rows.shape[1]):
             n_items = "n_items" if truth.n_items is None else truth.n_items
@@ -605,8 +607,8 @@ def _join_sparse(truth: Qrels | Interactions, scores: Any, convention: Conventio
 
 def _number_rows(items: Array, offsets: Array, values: Array) -> TableRows:
     """Return the items of all users, numbered like the users from 0, as rows of a table."""
-    users = IdColumn.from_limbs(np.arange(len(offsets) - 1))
-    return TableRows.in_order(users, offsets, IdColumn.from_limbs(items), values)
+    users = IdColumn.from_numbers(np.arange(len(offsets) - 1))
+    return TableRows.in_order(users, offsets, IdColumn.from_numbers(items), values)
 
 
 WITH_ITEMS = (Qrels, Interactions)

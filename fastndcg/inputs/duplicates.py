@@ -60,7 +60,7 @@ class Duplicates:
             return self
         return replace(self, parents=self.parents.read_column(predictions, columns))
 
-    def settle(self, qrels: Qrels, run: Run, convention: Convention) -> tuple[Qrels, Run]:
+    def apply_to_both(self, qrels: Qrels, run: Run, convention: Convention) -> tuple[Qrels, Run]:
         """Return judgments and a run of documents that count as this choice says."""
         settled = self.apply(run, convention)
         return (qrels if self.parents is None else self.parents.map_qrels(qrels, settled)), settled
@@ -371,7 +371,7 @@ class Parents:
                     "document of others. Give them different ids"
                 )
         rows = TableRows(run.queries, Groups(run.offsets, None, run.offsets[:-1]), mapped.documents, run.values)
-        new = RepeatedRun.of(rows, run.source.select(run.input_row(np.arange(len(run)))))
+        new = RepeatedRun.from_rows(rows, run.source.select(run.input_row(np.arange(len(run)))))
         return new, len(run), len(np.unique(mapped.pairs))
 
     def map_qrels(self, qrels: Qrels, run: Run) -> Qrels:
@@ -399,9 +399,9 @@ class Parents:
         kept = _find_best(mapped.pairs, qrels.values, np.arange(len(qrels)))
         groups = Groups(np.searchsorted(kept, qrels.offsets), None, qrels.offsets[:-1])
         rows = TableRows(qrels.queries, groups, mapped.documents.take(kept), qrels.values[kept])
-        return Qrels.of(rows, qrels.source.select(qrels.input_row(kept)))
+        return Qrels.from_rows(rows, qrels.source.select(qrels.input_row(kept)))
 
-    def _map(self, table: Table) -> _Mapped:
+    def _map(self, table: Table) -> _MappedToParents:
         """Find the document of each row of a table."""
         ids, codes = _list_ids(table.documents)
         parents = self._find_all(ids)
@@ -409,7 +409,7 @@ class Parents:
         documents = IdColumn.of(names, "documents that `parents` gives").take(codes)
         own, firsts = documents.factorize()
         queries = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
-        return _Mapped(ids, codes, parents, documents, queries * len(firsts) + own)
+        return _MappedToParents(ids, codes, parents, documents, queries * len(firsts) + own)
 
     def _find_all(self, ids: list[Any]) -> list[Any]:
         """Return the document of each id, or None."""
@@ -434,7 +434,7 @@ class Parents:
         return parents
 
 
-class _Mapped(NamedTuple):
+class _MappedToParents(NamedTuple):
     """The different ids of a table, the number of that of each row, and what becomes of ids and rows."""
 
     ids: list[Any]

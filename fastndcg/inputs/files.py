@@ -70,7 +70,7 @@ class File(contextlib.AbstractContextManager["File"]):
         self.length: int | None = None
         self.size: int | None = None  # on disk
         self.n_readers = 1
-        waiting = _waiting.pop(_find_key(path), None) if _waiting else None
+        waiting = _peeked_pipes.pop(_find_key(path), None) if _peeked_pipes else None
         if waiting is not None:
             self.__dict__ |= waiting.__dict__
             return
@@ -110,7 +110,7 @@ class File(contextlib.AbstractContextManager["File"]):
         """Close the file, unless `detach` has given it away. One that cannot be opened again waits until it is read."""
         is_once = self.path == STANDARD_INPUT or (self.size is None and not self.is_folder and not self._is_remote)
         if is_once and self._is_untouched:
-            _waiting[_find_key(self.path)] = self
+            _peeked_pipes[_find_key(self.path)] = self
             return
         self._closing.close()
 
@@ -206,7 +206,7 @@ def _is_folder(path: Any) -> bool:
     return os.path.isdir(name) or (glob.has_magic(name) and not os.path.exists(name))
 
 
-_waiting: dict[Any, File] = {}  # opened for their first bytes alone, and to be read once
+_peeked_pipes: dict[Any, File] = {}  # opened for their first bytes alone, and to be read once
 
 
 def _find_key(path: Any) -> Any:

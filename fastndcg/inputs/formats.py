@@ -195,7 +195,7 @@ def _read_tables(tables: TableSource, name: str, request: FileRequest) -> Any:
 
 def _read_trec(file: File, request: FileRequest) -> Any:
     rows, source = read_rows(file, TREC[request.kind.what], request.options.threads)
-    return request.kind.of(rows, source, request.options.threads)
+    return request.kind.from_rows(rows, source, request.options.threads)
 
 
 def _read_diversity(file: File, request: FileRequest) -> Any:
@@ -218,7 +218,7 @@ def _read_msmarco(file: File, request: FileRequest) -> Any:
     rows, source = read_rows(file, MSMARCO, request.options.threads)
     with np.errstate(invalid="ignore"):
         if len(rows.values) and (rows.values % 1 != 0).any() and np.isfinite(rows.values).all():
-            return request.kind.of(rows, source, request.options.threads)
+            return request.kind.from_rows(rows, source, request.options.threads)
 
     def describe(row: int) -> str:
         return describe_row(rows.queries.take(rows.groups.number_rows()), rows.documents, source, row)
@@ -227,7 +227,7 @@ def _read_msmarco(file: File, request: FileRequest) -> Any:
         scores = convert_ranks(rows.values, rows.groups, describe, source.name)
     except InvalidInputError as error:
         raise error.reword(after=f". {NAME_THEM}") from None
-    return request.kind.of(rows._replace(values=scores), source, request.options.threads)
+    return request.kind.from_rows(rows._replace(values=scores), source, request.options.threads)
 
 
 def is_msmarco(file: File, request: FileRequest) -> bool:

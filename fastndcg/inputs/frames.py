@@ -547,7 +547,7 @@ class Frame:
 
     def number_rows(self) -> IdColumn:
         """Return the number of each row, as the id of a query."""
-        return IdColumn.from_limbs(self.first_row + np.arange(len(self)))
+        return IdColumn.from_numbers(self.first_row + np.arange(len(self)))
 
     def _column(self, role: str) -> tuple[str, Any]:
         """Return the name and the content of the column of a role, after checking its buffers."""
@@ -577,9 +577,9 @@ class Frame:
             column = pyarrow.chunked_array(chunks, kind)
             self._refuse_nulls(name, column, offsets)  # a category may be null, too
         if types.is_integer(column.type):
-            return IdColumn.from_limbs(column.to_numpy())
+            return IdColumn.from_numbers(column.to_numpy())
         if offsets is not None and _are_whole(column):  # Spark's lists of ids are numbers with a fraction of 0
-            return IdColumn.from_limbs(column.to_numpy().astype("i8"))
+            return IdColumn.from_numbers(column.to_numpy().astype("i8"))
         if types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type):
             return _convert_texts(column.cast(pyarrow.large_string()))
         raise InvalidTypeError(

@@ -43,11 +43,11 @@ class IdColumn:
     def of(cls, ids: Any, name: str) -> IdColumn:
         """Build a column from an array or sequence that holds only texts, or only whole numbers."""
         if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.ndim == 1:
-            return cls.from_limbs(ids)
+            return cls.from_numbers(ids)
         if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
             raise InvalidTypeError(f"{name} must be a sequence of texts or of whole numbers, not {type(ids).__name__}")
         values = list(ids)
-        return cls.of_texts(values) if is_text_list(values, name) else cls.from_limbs(as_id_numbers(values, name))
+        return cls.of_texts(values) if is_text_list(values, name) else cls.from_numbers(as_id_numbers(values, name))
 
     @classmethod
     def of_texts(cls, texts: Sequence[str]) -> IdColumn:
@@ -71,7 +71,7 @@ class IdColumn:
         return cls(IdBytes(data, offsets, 0), TEXT)
 
     @classmethod
-    def from_limbs(cls, numbers: Array) -> IdColumn:
+    def from_numbers(cls, numbers: Array) -> IdColumn:
         """Build a column of whole numbers: int64, or uint64 if one exceeds int64."""
         wide = numbers.dtype.kind == "u" and numbers.dtype.itemsize == 8 and int(numbers.max(initial=0)) >= 2**63
         fixed = cls.of_fixed(numbers.astype("u8" if wide else "i8", copy=False))
@@ -93,7 +93,7 @@ class IdColumn:
         return self.dtype == TEXT
 
     @property
-    def has_words(self) -> bool:
+    def has_int64(self) -> bool:
         """True if each id is one word of eight bytes, which `numbers` returns."""
         return self.ids.width == WORD
 
@@ -131,7 +131,7 @@ class IdColumn:
 
     def find_runs(self, first: int, stop: int) -> Array:
         """Return the rows from `first` up to `stop` whose id differs from the row before."""
-        if self.has_words:
+        if self.has_int64:
             numbers = self.numbers()
             begin = max(first, 1)
             rows = np.flatnonzero(numbers[begin:stop] != numbers[begin - 1 : stop - 1]) + begin
@@ -337,7 +337,7 @@ def group(column: IdColumn, threads: int | None = None) -> Groups:
 
 def group_runs(column: IdColumn, id_rows: Array, starts: Array, n_rows: int) -> Groups:
     """Group runs of rows with the same id. Run r begins in row starts[r], and its id is in row id_rows[r]."""
-    if column.has_words and _is_monotonic(column.numbers()[id_rows]):
+    if column.has_int64 and _is_monotonic(column.numbers()[id_rows]):
         return Groups(np.append(starts, n_rows), None, id_rows)
     codes, firsts = column.factorize(id_rows)
     firsts = firsts.copy()

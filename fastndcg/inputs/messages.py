@@ -350,7 +350,7 @@ _READING = {  # of classes that read a table
     ),
     **dict.fromkeys(("kind", "type", "filetype", "file_type", "file_format"), "The format of a file is format='trec'"),
 }  # fmt: skip
-ANSWERS = {  # for keywords that other programs have, by function: those of "" are for each that lacks an own one
+KEYWORD_HINTS = {  # for keywords that other programs have, by function: those of "" are for each that lacks an own one
     "": {
         **dict.fromkeys(("k", "top_k", "top_n", "cutoff"), _CUTOFF),
         "group": "`groups` are the sizes of the queries, `query_ids` has an id for each document",
@@ -433,7 +433,7 @@ def _refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) 
     """Raise an error for the first keyword that a function does not have, with what to write in its place."""
     name = _name(function)
     parameters = inspect.signature(function).parameters
-    answers = ANSWERS[""] | ANSWERS.get(name, {})
+    answers = KEYWORD_HINTS[""] | KEYWORD_HINTS.get(name, {})
     unknown = next((key for key in keywords if key not in parameters), None)
     if unknown is None:
         return
@@ -451,7 +451,7 @@ def _refuse_places(function: Callable[..., Any], n_given: int, keywords: Mapping
     sides = _list_sides(function)
     n_given -= "self" in parameters or "cls" in parameters
     if n_given > len(sides):
-        answer = ANSWERS.get(_name(function), {}).get("", "Name the others")
+        answer = KEYWORD_HINTS.get(_name(function), {}).get("", "Name the others")
         raise InvalidTypeError(f"{_name(function)} takes {', '.join(sides)} by place. {answer}") from None
     for side in sides[n_given:]:
         if side not in keywords and parameters[side].default is inspect.Parameter.empty:

@@ -38,7 +38,7 @@ def read_pivot(kind: type[Kind], frame: Any) -> Kind:
     offsets = count_before(np.bincount(rows, minlength=len(frame)))
     source = Source(f"the {kind.what}")
     refuse_repeated(queries, source)
-    return kind.of(TableRows.in_order(queries, offsets, documents, values[rows, places]), source)
+    return kind.from_rows(TableRows.in_order(queries, offsets, documents, values[rows, places]), source)
 
 
 def read_golden_set(value: list[Mapping[str, Any]]) -> dict[Any, dict[str, float]]:

@@ -100,7 +100,7 @@ class ScoredRows:
         self.groups = groups  # the rows of each query in the order of the input
         self._run: Run | None = None
         if rows.documents is not None:
-            self._run = Run.of(TableRows(rows.queries, groups, rows.documents, rows.scores), source, threads)
+            self._run = Run.from_rows(TableRows(rows.queries, groups, rows.documents, rows.scores), source, threads)
         order = slice(None) if groups.rows is None else groups.rows
         self._are_ordinals = is_wide(rows.scores)
         self._labels = read_only(rows.labels[order])

@@ -106,14 +106,14 @@ class Table(ReadOnly, Exportable):
     source : Source
     """
 
-    __slots__ = ("__weakref__", "_rows", "documents", "offsets", "queries", "source", "values")
+    __slots__ = ("__weakref__", "_input_rows", "documents", "offsets", "queries", "source", "values")
 
     queries: IdColumn
     offsets: Array
     documents: IdColumn
     values: Array
     source: Source
-    _rows: Array | None
+    _input_rows: Array | None
     what: ClassVar[str]
     value_name: ClassVar[str]
     convert: ClassVar[Callable[..., Array]]  # from values, and their name, to an array that kernels read
@@ -142,7 +142,7 @@ class Table(ReadOnly, Exportable):
                 f"{len(queries)}, {len(documents)} and {len(values)}"
             )
         groups = group(queries)
-        return cls.of(TableRows(queries.take(groups.firsts), groups, documents, values), source)
+        return cls.from_rows(TableRows(queries.take(groups.firsts), groups, documents, values), source)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _make_empty, (type(self),), object.__getstate__(self)
@@ -153,15 +153,15 @@ class Table(ReadOnly, Exportable):
             raise InvalidInputError(f"a pickle of a {self.what} must have a value for each document. Make it anew")
 
     @classmethod
-    def of(cls, rows: TableRows, source: Source, threads: int | None = None) -> Self:
+    def from_rows(cls, rows: TableRows, source: Source, threads: int | None = None) -> Self:
         """Build a table from rows that were grouped by query."""
-        table = cls.of_distinct(rows, source)
+        table = cls.from_distinct_rows(rows, source)
         if not cls.may_repeat:
             table.refuse_repeats(threads)
         return table
 
     @classmethod
-    def of_distinct(cls, rows: TableRows, source: Source) -> Self:
+    def from_distinct_rows(cls, rows: TableRows, source: Source) -> Self:
         """Build a table from rows that were grouped by query, and have each document of a query once."""
         table = object.__new__(cls)
         table._fill(rows, source)
@@ -197,7 +197,9 @@ class Table(ReadOnly, Exportable):
             items = cls._read_plain_items(copied_rows)
         values, documents = items
         queries = IdColumn.of(copied_rows, f"ids of queries in the {cls.what}")
-        return cls.of_distinct(TableRows.in_order(queries, offsets, documents, values), Source(f"the {cls.what}"))
+        return cls.from_distinct_rows(
+            TableRows.in_order(queries, offsets, documents, values), Source(f"the {cls.what}")
+        )
 
     @classmethod
     def of_id_lists(cls, rows: Mapping[Any, Any]) -> Self:
@@ -208,7 +210,7 @@ class Table(ReadOnly, Exportable):
             are_read_as_ids = cls.side == "truth" and not isinstance(next(iter(rows.values())), Set)
             remedy = (*cls.repeats_remedy, ". For labels and scores give lists of both without queries")
             source = source._replace(remedy=remedy, notes=(READ_AS_IDS,) * are_read_as_ids)
-        return cls.of(TableRows.in_order(queries, offsets, documents, cls._make_values(offsets)), source)
+        return cls.from_rows(TableRows.in_order(queries, offsets, documents, cls._make_values(offsets)), source)
 
     @classmethod
     def of_columns_in(cls, frame: Any, columns: Any, threads: int | None = None) -> Self:
@@ -237,7 +239,7 @@ class Table(ReadOnly, Exportable):
             values = convert_ranks(frame.read_numbers("rank"), groups, describe, source.name)
         else:
             values = frame.read_numbers(cls.value_name)
-        return cls.of(TableRows(queries.take(groups.firsts), groups, documents, values), source, threads)
+        return cls.from_rows(TableRows(queries.take(groups.firsts), groups, documents, values), source, threads)
 
     @classmethod
     def _of_id_lists_in(cls, frame: Frame, source: Source, threads: int | None) -> Self:
@@ -257,7 +259,7 @@ class Table(ReadOnly, Exportable):
                 describe = functools.partial(describe_row, queries.take(groups.number_rows()), documents, source)
                 values = convert_ranks(values, groups, describe, source.name)
         rows = TableRows.in_order(queries, offsets, documents, values)
-        return cls.of(rows, source._replace(numbers=None), threads)
+        return cls.from_rows(rows, source._replace(numbers=None), threads)
 
     def write(self, path: FilePath, *, format: WrittenFormat | None = None) -> None:
         """
@@ -366,7 +368,7 @@ class Table(ReadOnly, Exportable):
     def _take(self, queries: Array, rows: Array, offsets: Array) -> Self:
         """Return a table of some queries, and some rows of each."""
         taken = TableRows.in_order(self.queries.take(queries), offsets, self.documents.take(rows), self.values[rows])
-        return self.of_distinct(taken, Source(f"the {self.what}"))
+        return self.from_distinct_rows(taken, Source(f"the {self.what}"))
 
     def number_pairs(self) -> Array:
         """Return a number for each row, equal for rows of one document of a query."""
@@ -378,12 +380,12 @@ class Table(ReadOnly, Exportable):
         groups = Groups(np.searchsorted(rows, self.offsets), None, self.offsets[:-1])
         kept = read_only((self.values if values is None else values)[rows])
         source = self.source.select(self.input_row(rows))
-        return self.of_distinct(TableRows(self.queries, groups, self.documents.take(rows), kept), source)
+        return self.from_distinct_rows(TableRows(self.queries, groups, self.documents.take(rows), kept), source)
 
     def copy_as(self, kind: type[AnyTable]) -> AnyTable:
         """Return a table of another class with the same rows."""
         rows = TableRows.in_order(self.queries, self.offsets, self.documents, self.values)
-        return kind.of_distinct(rows, self.source.select(self.input_row(np.arange(len(self)))))
+        return kind.from_distinct_rows(rows, self.source.select(self.input_row(np.arange(len(self)))))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -430,7 +432,7 @@ class Table(ReadOnly, Exportable):
         """Raise for the first row that breaks a rule, if one does. The remedy is parts of a message."""
         if offenders.any():
             rows = np.flatnonzero(offenders)
-            row = int(rows[0] if self._rows is None else rows[np.argmin(self._rows[rows])])
+            row = int(rows[0] if self._input_rows is None else rows[np.argmin(self._input_rows[rows])])
             raise InvalidInputError(
                 self.source.place(self.input_row(row)),
                 f": {self.value_name} of {self.describe(row)} must {rule}, but is {self.values[row]!s}. ",
@@ -457,7 +459,7 @@ class Table(ReadOnly, Exportable):
             documents, values = documents.take(order), read_only(values[order])
         put(
             self, source=source, queries=rows.queries, offsets=read_only(offsets), documents=documents, values=values,
-            _rows=order,
+            _input_rows=order,
         )  # fmt: skip
         self._check_values()
 
@@ -468,7 +470,7 @@ class Table(ReadOnly, Exportable):
 
     def input_row(self, row: Any) -> Any:
         """Return the index of a row, or of several, in the input order."""
-        return row if self._rows is None else self._rows[row]
+        return row if self._input_rows is None else self._input_rows[row]
 
     @classmethod
     def _make_values(cls, offsets: Array) -> Array:
