@@ -34,8 +34,6 @@ from fastndcg.fusion.tuning.result import FusionCurve as FusionCurve
 from fastndcg.fusion.tuning.result import TunedFusion as TunedFusion
 from fastndcg.fusion.tuning.tune import tune_fusion as tune_fusion
 from fastndcg.inputs.diversity import DiversityQrels as DiversityQrels
-from fastndcg.inputs.interactions import Interactions as Interactions
-from fastndcg.inputs.interactions import Recommendations as Recommendations
 from fastndcg.inputs.spans import Spans as Spans
 from fastndcg.inputs.streams import Rows as Rows
 from fastndcg.inputs.table import Qrels as Qrels
@@ -52,6 +50,8 @@ from fastndcg.named_conventions import conventions as conventions
 from fastndcg.rank_agreement import agreement as agreement
 from fastndcg.rankings.rankings import Rankings as Rankings
 from fastndcg.recommended_items import beyond_accuracy as beyond_accuracy
+from fastndcg.recommenders.interactions import Interactions as Interactions
+from fastndcg.recommenders.interactions import Recommendations as Recommendations
 from fastndcg.results.kinds import Agreement as Agreement
 from fastndcg.results.kinds import BeyondAccuracy as BeyondAccuracy
 from fastndcg.results.kinds import PairResults as PairResults

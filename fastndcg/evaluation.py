@@ -17,24 +17,15 @@ from fastndcg.engine import run as engine
 from fastndcg.engine.plan import MetricPlan, make_plan
 from fastndcg.engine.run import EvaluationOutput, EvaluatorCache, run
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.arrays import ArrayTruth, make_ready_rankings
-from fastndcg.inputs.dispatch import (
+from fastndcg.forms.dispatch import (
     PartitionedInput,
     TruthInput,
     join_predictions,
     prepare_truth,
 )
-from fastndcg.inputs.interactions import Interactions
+from fastndcg.inputs.arrays import ArrayTruth, make_ready_rankings
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options, answer_keywords, note_alternatives, note_confused
-from fastndcg.inputs.models import (
-    MatchedModel,
-    Model,
-    count_ranks,
-    fit_model,
-    make_counted_rankings,
-    match_model,
-)
 from fastndcg.inputs.streams import StreamedTables, TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families import REGISTERED
@@ -47,6 +38,15 @@ from fastndcg.partitions import run as run_partitions
 from fastndcg.rankings.compact import CountedRankings
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, count_before
+from fastndcg.recommenders.interactions import Interactions
+from fastndcg.recommenders.models import (
+    MatchedModel,
+    Model,
+    count_ranks,
+    fit_model,
+    make_counted_rankings,
+    match_model,
+)
 from fastndcg.results.results import Results, Shares
 from fastndcg.runtime.progress import without_progress
 from fastndcg.runtime.threads import check_threads

@@ -31,8 +31,7 @@ from fastndcg.evaluation import (
     plan_judged,
     put_weights,
 )
-from fastndcg.inputs.dispatch import make_whole, prepare_truth
-from fastndcg.inputs.interactions import RankingPartitions
+from fastndcg.forms.dispatch import make_whole, prepare_truth
 from fastndcg.inputs.messages import Options, answer_keywords, find_highest_label
 from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels
@@ -45,6 +44,7 @@ from fastndcg.partitions import note_low_labels, run_each
 from fastndcg.rankings.compact import HitRankings, KnownHits, ScoreRowRankings, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, count_before, read_only
+from fastndcg.recommenders.interactions import RankingPartitions
 from fastndcg.results.kinds import PairResults, check_pairs
 from fastndcg.results.results import Results, Shares
 from fastndcg.runtime.progress import without_progress

@@ -16,12 +16,12 @@ from fastndcg.engine import run as engine
 from fastndcg.engine.plan import find_rel
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import Scratch
-from fastndcg.inputs.interactions import RankingPartitions
 from fastndcg.inputs.streams import Batch, NotSorted, Stream, StreamedTables
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
+from fastndcg.recommenders.interactions import RankingPartitions
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_threads, run_all
 

@@ -9,7 +9,7 @@ from fastndcg.engine.compute.agreement import PairedChunk
 from fastndcg.engine.loop import evaluate_chunks
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import Scratch
-from fastndcg.inputs.dispatch import read_pairs
+from fastndcg.forms.dispatch import read_pairs
 from fastndcg.inputs.join import PairedRankings
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics

@@ -15,13 +15,13 @@ from fastndcg.engine.plan import find_depth, find_function
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import Scratch
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.item_data import ItemData, read_item_data, read_user_ids
 from fastndcg.inputs.messages import answer_keywords, find_highest_label
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
 from fastndcg.partitions import note_low_labels
 from fastndcg.rankings.validation import Array, read_only
+from fastndcg.recommenders.item_data import ItemData, read_item_data, read_user_ids
 from fastndcg.results.kinds import BeyondAccuracy
 from fastndcg.runtime.threads import check_threads, run_all
 

@@ -77,12 +77,12 @@ def make_choices() -> str:
     from fastndcg.fusion.conventions import ABSENT_CHOICES
     from fastndcg.inputs import duplicates
     from fastndcg.inputs.formats import FORMATS_BY_NAME
-    from fastndcg.inputs.item_selection import MISSING_TRUTH
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.integrations.sklearn import RESPONSE_METHODS
     from fastndcg.metrics.families import AGGREGATES, FAMILIES
     from fastndcg.metrics.families.spans import OVERLAP
     from fastndcg.named_conventions import CHOICES, KINDS, conventions
+    from fastndcg.recommenders.item_selection import MISSING_TRUTH
     from fastndcg.reports.plots import KINDS as KINDS_OF_PLOTS
     from fastndcg.results.kinds import COMPETITORS, ROWS
     from fastndcg.scoring.embeddings import SIMILARITIES

@@ -10,7 +10,7 @@ from strategies import examples
 
 import fastndcg as fn
 from fastndcg import recommended_items
-from fastndcg.inputs import item_data as reading
+from fastndcg.recommenders import item_data as reading
 
 sparse = pytest.importorskip("scipy.sparse")
 

@@ -125,10 +125,10 @@ def test_help_and_notebooks_show_metrics_and_conventions():
 def test_choices_are_those_of_the_registries():
     from fastndcg.inputs import duplicates
     from fastndcg.inputs.formats import FORMATS_BY_NAME
-    from fastndcg.inputs.item_selection import MISSING_TRUTH
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.metrics.families import AGGREGATES
     from fastndcg.named_conventions import CHOICES
+    from fastndcg.recommenders.item_selection import MISSING_TRUTH
     from fastndcg.reports.plots import KINDS as PLOTS
     from fastndcg.statistics import settings
 

@@ -27,7 +27,7 @@ from fastndcg.explaining.contributions import (
     make_case,
 )
 from fastndcg.exports import Exportable, PrintedTable, Rows, dump_json, html_table, text_table
-from fastndcg.inputs.dispatch import TruthInput, prepare_truth
+from fastndcg.forms.dispatch import TruthInput, prepare_truth
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics

@@ -15,8 +15,7 @@ import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, Option, shorten, suggest_name
 from fastndcg.evaluation import evaluate_prepared, list_notes, parse_request
-from fastndcg.inputs.dispatch import TruthInput, join_predictions, make_whole
-from fastndcg.inputs.interactions import RankingPartitions
+from fastndcg.forms.dispatch import TruthInput, join_predictions, make_whole
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options, find_highest_label
 from fastndcg.inputs.table import Qrels
@@ -28,6 +27,7 @@ from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.partitions import note_low_labels
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, put
+from fastndcg.recommenders.interactions import RankingPartitions
 from fastndcg.reference import apply_undefined_policy
 from fastndcg.reference.definition import (
     Query,

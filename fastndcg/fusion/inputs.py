@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.dispatch import find_form, read_form, read_run_form, refuse_item_lists
+from fastndcg.forms.dispatch import find_form, read_form, read_run_form, refuse_item_lists
 from fastndcg.inputs.duplicates import settle_closed
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.ids import IdColumn
-from fastndcg.inputs.interactions import Recommendations, read_unpadded_items
 from fastndcg.inputs.messages import Options, Source
-from fastndcg.inputs.models import Model
 from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows
+from fastndcg.recommenders.interactions import Recommendations, read_unpadded_items
+from fastndcg.recommenders.models import Model
 
 FEWEST = 2
 

@@ -50,8 +50,8 @@ from fastndcg.rankings.validation import (
     put,
     read_only,
 )
+from fastndcg.runtime import upper_floors
 from fastndcg.runtime.escapes import show_name
-from fastndcg.runtime.imports import load
 from fastndcg.runtime.threads import check_threads, run_all
 
 WITH_DUPLICATES = Words("take fn.Run(…, duplicates='first')", "evaluate with --duplicates first")
@@ -128,7 +128,7 @@ class Table(ReadOnly, Exportable):
     @classmethod
     def _read(cls, data: Any, others: tuple[Any, ...], **options: Any) -> Self:
         """Read data in one of its forms, or columns: the ids of queries and what stands beside them."""
-        return load("fastndcg.inputs.dispatch").read_table(cls, data, others, **options)  # type: ignore[no-any-return]
+        return upper_floors.find("read_table")(cls, data, others, **options)  # type: ignore[no-any-return]
 
     @classmethod
     def of_columns(cls, query_ids: Any, document_ids: Any, values: Any) -> Self:
@@ -873,7 +873,7 @@ class RepeatedRun(Run):
         put(self, is_counted=False, is_empty=None, keys=None, duplicates=None)
 
     def _settled(self) -> Run:
-        settled: Run = load("fastndcg.inputs.duplicates").settle_closed(self)
+        settled: Run = upper_floors.find("settle_closed")(self)
         return settled
 
     def iterate_dicts(self) -> Iterator[tuple[Any, dict[Any, Any]]]:

@@ -28,8 +28,8 @@ import numpy as np
 from fastndcg.compat.sklearn import label_ranking_average_precision_score
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import evaluate
+from fastndcg.forms.dispatch import read_run_form
 from fastndcg.fusion.fuse import fuse
-from fastndcg.inputs.dispatch import read_run_form
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.integrations.torch_tensors import to_arrays

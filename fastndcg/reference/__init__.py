@@ -20,12 +20,9 @@ import numpy as np
 
 from fastndcg.choices import Competitors, ConventionName, ResultRows
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
-from fastndcg.inputs.dispatch import join_all, prepare_truth
-from fastndcg.inputs.interactions import Interactions
-from fastndcg.inputs.item_selection import ItemLists, ItemSelection, convert_to_interactions
+from fastndcg.forms.dispatch import join_all, prepare_truth
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options
-from fastndcg.inputs.models import Model, ScoreMatrix, read_score_matrix
 from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.families.counts import n_relevant, precision_denominator, recall_denominator
@@ -45,6 +42,9 @@ from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.rankings import Rankings, check_patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array
+from fastndcg.recommenders.interactions import Interactions
+from fastndcg.recommenders.item_selection import ItemLists, ItemSelection, convert_to_interactions
+from fastndcg.recommenders.models import Model, ScoreMatrix, read_score_matrix
 from fastndcg.reference.definition import (
     Document,
     Query,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.dispatch import read_pairs
-from fastndcg.inputs.item_data import ItemData, read_item_data
+from fastndcg.forms.dispatch import read_pairs
 from fastndcg.inputs.join import PairedRankings
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.spans import join_spans
@@ -17,6 +16,7 @@ from fastndcg.metrics.families.beyond_accuracy import Facts
 from fastndcg.metrics.families.spans import SpanCase
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings.validation import Array
+from fastndcg.recommenders.item_data import ItemData, read_item_data
 from fastndcg.reference.definition import ORDERS_LIMIT, load_twin
 
 

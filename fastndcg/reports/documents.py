@@ -15,13 +15,13 @@ from fastndcg.explaining.contributions import (
     join_system,
     select_case,
 )
-from fastndcg.inputs.dispatch import TruthInput, prepare_truth
-from fastndcg.inputs.models import Model
+from fastndcg.forms.dispatch import TruthInput, prepare_truth
 from fastndcg.inputs.table import Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.rankings import Rankings
+from fastndcg.recommenders.models import Model
 from fastndcg.reference.definition import order_by_policy
 from fastndcg.reports.queries import MetricValues
 from fastndcg.results.results import Results

@@ -11,7 +11,7 @@ from fastndcg import __version__
 from fastndcg.choices import IntervalMethod
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.exports import FilePath, Printable, PrintedTable, deliver_text, dump_json
-from fastndcg.inputs.digests import compute_digest
+from fastndcg.forms.digests import compute_digest
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array, check_whole_number

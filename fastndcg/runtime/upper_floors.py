@@ -1,5 +1,5 @@
 """
-What methods of lower floors call on upper ones, such as `Results.plot`, which draws a figure of `reports`.
+What methods of lower floors call on upper ones, such as `Run(…)`, which reads data of every form.
 
 It is looked up by name, at the first call. All other imports of the package go down the floors.
 """
@@ -10,6 +10,8 @@ import importlib
 from typing import Any
 
 MODULES = {
+    "settle_closed": "inputs.duplicates",
+    "read_table": "forms.dispatch",
     "Settings": "statistics.settings",
     "compute_interval": "statistics.one_system",
     "summarize_segments": "statistics.one_system",

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.inputs.interactions import PADDING
-from fastndcg.inputs.item_selection import MatchedItems, take_lists
 from fastndcg.inputs.messages import Options
-from fastndcg.inputs.models import RankTask
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.kernels.shared import RankCounts
 from fastndcg.rankings.validation import Array, count_before, read_only
+from fastndcg.recommenders.interactions import PADDING
+from fastndcg.recommenders.item_selection import MatchedItems, take_lists
+from fastndcg.recommenders.models import RankTask
 
 LEAST_SPARE = 64  # entries of a row for items that may replace the best
 NO_LISTS = read_only(np.empty(0, "i4")), read_only(np.zeros(1, "i8"))

@@ -11,15 +11,15 @@ import numpy as np
 
 from fastndcg.choices import MissingTruth, Similarity
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.dispatch import read_selection
+from fastndcg.forms.dispatch import read_selection
 from fastndcg.inputs.ids import IdColumn
-from fastndcg.inputs.interactions import PADDING, Recommendations
 from fastndcg.inputs.messages import Options
-from fastndcg.inputs.models import Model, RankTask, match_nothing
 from fastndcg.inputs.streams import parse_memory
 from fastndcg.inputs.table import Run
 from fastndcg.kernels.shared import RankCounts
 from fastndcg.rankings.validation import Array, check_whole_number
+from fastndcg.recommenders.interactions import PADDING, Recommendations
+from fastndcg.recommenders.models import Model, RankTask, match_nothing
 from fastndcg.runtime.threads import check_threads
 from fastndcg.scoring.consumers import Source, make_all_columns, read_labelled_rows, select_columns
 from fastndcg.scoring.sources import Factors, VectorSource

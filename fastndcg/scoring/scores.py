@@ -6,9 +6,9 @@ from typing import Any
 
 from fastndcg.choices import MissingTruth
 from fastndcg.errors import InvalidTypeError
-from fastndcg.inputs.dispatch import read_selection
-from fastndcg.inputs.models import ScoreMatrix, read_score_matrix
+from fastndcg.forms.dispatch import read_selection
 from fastndcg.rankings.validation import Array
+from fastndcg.recommenders.models import ScoreMatrix, read_score_matrix
 
 
 class Scores(ScoreMatrix):

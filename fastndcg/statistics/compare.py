@@ -19,15 +19,15 @@ from fastndcg.choices import (
 )
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, reworded, shorten, suggest_name
 from fastndcg.evaluation import Evaluator, check_model
-from fastndcg.inputs.dispatch import KnownPredictions
+from fastndcg.forms.dispatch import KnownPredictions
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.messages import Options, answer_keywords
-from fastndcg.inputs.models import Model
 from fastndcg.inputs.table import Run, Table
 from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
+from fastndcg.recommenders.models import Model
 from fastndcg.results.kinds import PairResults
 from fastndcg.results.per_query import keep_known
 from fastndcg.results.results import MeanTable, Results

@@ -16,7 +16,7 @@ from fastndcg.choices import GateInterval, Verdict
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, format_markdown
-from fastndcg.inputs.digests import compute_digest
+from fastndcg.forms.digests import compute_digest
 from fastndcg.inputs.messages import answer_keywords
 from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, check_direction, is_metric, parse_metrics
 from fastndcg.named_conventions import Convention

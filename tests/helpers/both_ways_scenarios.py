@@ -10,11 +10,11 @@ from fastndcg.compat import common
 from fastndcg.engine import run as engine
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import CHOICES as FUSION_CHOICES
-from fastndcg.inputs.interactions import MAX_MARKED_ROW, Interactions
 from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import CHOICES, conventions
 from fastndcg.rankings.rankings import Rankings
+from fastndcg.recommenders.interactions import MAX_MARKED_ROW, Interactions
 from fastndcg.results.aggregates import to_limbs
 from fastndcg.statistics import resampling
 from fastndcg.statistics.sampling_design import make_design

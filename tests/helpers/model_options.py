@@ -3,7 +3,7 @@
 import copy
 
 import fastndcg as fn
-from fastndcg.inputs.models import Model
+from fastndcg.recommenders.models import Model
 
 
 def choose(model, *, exclude=None, candidates=None, missing_truth="raise", memory=None):

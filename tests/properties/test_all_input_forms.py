@@ -154,7 +154,7 @@ class Ranked:
 
 
 def test_lists_and_dicts_skip_forms_of_objects(monkeypatch):
-    from fastndcg.inputs import dispatch
+    from fastndcg.forms import dispatch
 
     def fail(value):
         raise AssertionError(f"{value} was searched")
@@ -168,7 +168,7 @@ def test_lists_and_dicts_skip_forms_of_objects(monkeypatch):
 
 
 def test_a_new_form_is_one_record(monkeypatch):
-    from fastndcg.inputs import dispatch
+    from fastndcg.forms import dispatch
 
     form = dispatch.InputForm("a Ranked", lambda value: isinstance(value, Ranked), lambda *_: RANKINGS)
     monkeypatch.setattr(dispatch, "FORMS", (*dispatch.FORMS, form))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.inputs.dispatch import FORMS
+from fastndcg.forms.dispatch import FORMS
 
 LABELS, SCORES, OFFSETS = [1, 0, 2], [0.3, 0.2, 0.1], [0, 3]
 CUT = "queries must be cut by exactly one of `offsets`, `groups`, `query_ids` or a second dimension, but there "

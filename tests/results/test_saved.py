@@ -14,7 +14,7 @@ from scipy import sparse
 from strategies import examples
 
 import fastndcg as fn
-from fastndcg.inputs.digests import compute_digest
+from fastndcg.forms.digests import compute_digest
 from fastndcg.results.results import Results
 from fastndcg.results.saved import add_checksum, is_saved_result
 

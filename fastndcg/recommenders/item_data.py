@@ -13,19 +13,19 @@ from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.dicts import is_id_rows
 from fastndcg.inputs.frames import is_frame
 from fastndcg.inputs.ids import IdColumn, join_segments, split_spans
-from fastndcg.inputs.interactions import (
+from fastndcg.inputs.join import find_ids, refuse_disjoint
+from fastndcg.inputs.table import Qrels, Run, Table
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.validation import Array, as_array, as_numbers, check_whole_number, read_only
+from fastndcg.recommenders.interactions import (
     Interactions,
     Recommendations,
     checked_matrix,
     describe_gap,
     read_item_rows,
 )
-from fastndcg.inputs.join import find_ids, refuse_disjoint
-from fastndcg.inputs.models import Model
-from fastndcg.inputs.table import Qrels, Run, Table
-from fastndcg.kernels.lookup import load_kernels
-from fastndcg.metrics.metric import Metric
-from fastndcg.rankings.validation import Array, as_array, as_numbers, check_whole_number, read_only
+from fastndcg.recommenders.models import Model
 from fastndcg.runtime.threads import run_all
 
 LARGEST_CATALOGUE = 1 << 28  # of a catalogue of unknown size: each number up to the highest item takes memory

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.engine import run as engine
-from fastndcg.inputs import item_selection, models
-from fastndcg.inputs.interactions import Interactions
 from fastndcg.kernels.ranking.rank import AUTO, COUNT, SELECT, SORT
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.rankings.compact import CompactRankings
+from fastndcg.recommenders import item_selection, models
+from fastndcg.recommenders.interactions import Interactions
 
 sparse = pytest.importorskip("scipy.sparse")
 METRICS = "ndcg@3,ndcg,ap,rr,p@2,recall@4,auc,bpref,num_ret,judged@3"

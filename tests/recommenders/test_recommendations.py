@@ -12,13 +12,13 @@ from strategies import examples
 import fastndcg as fn
 from fastndcg import partitions
 from fastndcg.engine import run as engine
-from fastndcg.inputs import interactions as items
 from fastndcg.kernels.inputs.items import are_rising
 from fastndcg.metrics.families import records_of
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import parse_convention
 from fastndcg.rankings.compact import RankedLists
 from fastndcg.rankings.validation import read_only
+from fastndcg.recommenders import interactions as items
 
 sparse = pytest.importorskip("scipy.sparse")
 METRICS = "ndcg,ndcg@2,recall@2,p@3,map,rr,num_ret"

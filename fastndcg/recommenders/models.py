@@ -13,14 +13,24 @@ from fastndcg.errors import Choice, InvalidInputError, shorten
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.frames import is_frame
 from fastndcg.inputs.ids import IdColumn, split_spans
-from fastndcg.inputs.interactions import (
+from fastndcg.inputs.join import ABSENT, find_ids, refuse_disjoint, refuse_missing
+from fastndcg.inputs.messages import Options
+from fastndcg.inputs.records import is_records
+from fastndcg.inputs.table import Qrels
+from fastndcg.kernels.shared import MAX_RANK, RankCounts
+from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.named_choices import TIES
+from fastndcg.rankings.compact import NO_COUNTS, CountedHits, CountedRankings, ScoreRowRankings, ScoreRows
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array, count_before, read_only
+from fastndcg.recommenders.interactions import (
     FEW_PARTS,
     LEAST_PART,
     Interactions,
     RankingPartitions,
     Recommendations,
 )
-from fastndcg.inputs.item_selection import (
+from fastndcg.recommenders.item_selection import (
     ItemLists,
     ItemSelection,
     MatchedItems,
@@ -32,16 +42,6 @@ from fastndcg.inputs.item_selection import (
     sort_items,
     take_lists,
 )
-from fastndcg.inputs.join import ABSENT, find_ids, refuse_disjoint, refuse_missing
-from fastndcg.inputs.messages import Options
-from fastndcg.inputs.records import is_records
-from fastndcg.inputs.table import Qrels
-from fastndcg.kernels.shared import MAX_RANK, RankCounts
-from fastndcg.named_conventions import Convention
-from fastndcg.named_conventions.named_choices import TIES
-from fastndcg.rankings.compact import NO_COUNTS, CountedHits, CountedRankings, ScoreRowRankings, ScoreRows
-from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array, count_before, read_only
 
 SIDES = ("truth", "predictions")
 

@@ -24,23 +24,6 @@ from fastndcg.inputs.duplicates import make_duplicates, settle_closed
 from fastndcg.inputs.formats import LabelsInFile, read_file, read_path
 from fastndcg.inputs.frames import Frame, is_frame
 from fastndcg.inputs.ids import IdColumn
-from fastndcg.inputs.interactions import (
-    Interactions,
-    RankingPartitions,
-    Recommendations,
-    checked_matrix,
-    match_recommendations,
-    read_classes,
-    read_unpadded_items,
-    refuse_frame,
-)
-from fastndcg.inputs.item_selection import (
-    ItemLists,
-    ItemSelection,
-    as_lists,
-    convert_to_interactions,
-    read_item_arrays,
-)
 from fastndcg.inputs.join import Joined, PairedRankings, join, join_runs
 from fastndcg.inputs.messages import (
     MOST_COLUMNS,
@@ -51,13 +34,30 @@ from fastndcg.inputs.messages import (
     refuse_records,
     refuse_several,
 )
-from fastndcg.inputs.models import Model, ScoreMatrix, match_scores, partition_model, read_score_matrix
 from fastndcg.inputs.records import is_records, read_records
 from fastndcg.inputs.streams import FileRequest, Rows, ScoredRows, StreamedTables, TablePair, describe, parse_memory
 from fastndcg.inputs.table import AnyTable, Qrels, RepeatedRun, Run, Table, TableRows, choose_run
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings, check_pool
 from fastndcg.rankings.validation import Array, as_offsets, as_scores, is_series
+from fastndcg.recommenders.interactions import (
+    Interactions,
+    RankingPartitions,
+    Recommendations,
+    checked_matrix,
+    match_recommendations,
+    read_classes,
+    read_unpadded_items,
+    refuse_frame,
+)
+from fastndcg.recommenders.item_selection import (
+    ItemLists,
+    ItemSelection,
+    as_lists,
+    convert_to_interactions,
+    read_item_arrays,
+)
+from fastndcg.recommenders.models import Model, ScoreMatrix, match_scores, partition_model, read_score_matrix
 
 Kind = Literal["truth", "run"]
 Reader: TypeAlias = Callable[[Any, Options], Any]

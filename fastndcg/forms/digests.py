@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from fastndcg.forms.dispatch import LABEL_READERS, Kind, find_form
 from fastndcg.inputs.arrays import ArrayTruth, read_ragged
-from fastndcg.inputs.dispatch import LABEL_READERS, Kind, find_form
 from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.ids import IdColumn
-from fastndcg.inputs.interactions import Interactions
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.spans import SIDES, read_spans
 from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Table
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, as_numbers
+from fastndcg.recommenders.interactions import Interactions
 
 
 def compute_digest(value: Any, side: str = "truth", prepared: Any = None) -> str:

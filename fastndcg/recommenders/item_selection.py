@@ -12,11 +12,11 @@ from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, Option, shorten
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.ids import IdColumn, join_segments, run_on_spans
-from fastndcg.inputs.interactions import PADDING, PART, Interactions, are_rising, as_items
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.rankings import refuse_changed
 from fastndcg.rankings.validation import Array, as_array, count_before, read_only
+from fastndcg.recommenders.interactions import PADDING, PART, Interactions, are_rising, as_items
 
 MISSING_TRUTH = ("raise", "skip", "unretrieved")
 
