@@ -396,6 +396,16 @@ FAULTS = (
           'ideal="min(k, n_retrieved)",\n        undefined=0,\n        peer="MLflow"',
           'undefined=0,\n        peer="MLflow"',
           f"{LISTS}mlflow_takes_a_document_again_for_another_one"),
+    # nouns
+    Fault("a run gives the documents of a query as they came", "inputs/table.py",
+          "return next(self.top(max(1, len(self))).iterate_dicts())[1]", "return next(self.iterate_dicts())[1]",
+          "inputs/test_nouns.py::test_queries_and_one_query"),
+    Fault("lists of whole numbers are runs of fuse", "fusion/inputs.py",
+          "        refuse_item_lists(run, name)\n", "        return _read_items(run, name, options)\n",
+          "inputs/test_what_people_bring.py::test_lists_of_whole_numbers_are_labels_and_scores_or_an_error"),
+    Fault("convert writes all rows of a run", "cli/convert.py",
+          "table = table._settled()", "pass",
+          "cli/test_convert.py::test_documents_that_count_are_written"),
     # nothing in silence
     Fault("a query with an empty dict is dropped", "inputs/table.py",
           "        offsets = count_offsets(copied_rows.values())\n        items = read_items(",

@@ -124,6 +124,13 @@ CASES: dict[type[fn.FastndcgError], list[Case]] = {
             "Use a field that conventions have. [The fields](../numbers/fields.md) lists them.",
         ),
     ],
+    fn.UnknownIdError: [
+        Case(
+            'fn.Run({"query 1": {"a": 1.0}})["query1"]',
+            lambda: fn.Run({"query 1": {"a": 1.0}})["query1"],
+            "Write the id as the data do, a text or a whole number. `list(run)` has all.",
+        )
+    ],
     fn.UndefinedMetricError: [
         Case(
             'fn.evaluate([0, 0], [2, 1], "ndcg", offsets=[0, 2], convention="default(undefined=raise)")',
