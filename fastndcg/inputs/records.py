@@ -147,9 +147,10 @@ class Records(Frame):
             if all(isinstance(value, float) and value.is_integer() for value in values):
                 values = list(map(int, values))
             return IdColumn.of(values, f"lists in field {name!r} of {self.source.name}")
-        kind = (str,) if isinstance(values[0], str) else (int, np.integer)
-        self._check_kinds(name, values, kind, "be a text in each record, or a whole number in each")
-        return IdColumn.of(values, f"field {name!r} of {self.source.name}")
+        are_texts = isinstance(values[0], str)
+        rule = "be a text in each record, or a whole number in each"
+        self._check_kinds(name, values, (str,) if are_texts else (int, np.integer), rule)
+        return IdColumn.of_texts(values) if are_texts else IdColumn.of(values, f"field {name!r} of {self.source.name}")
 
     def _to_numbers(self, name: str, values: list[Any], offsets: Array | None = None) -> Array:
         self._check_kinds(name, values, (*NUMBERS, bool), "be a number", offsets)
@@ -166,10 +167,11 @@ class Records(Frame):
         self, name: str, values: list[Any], known: tuple[type, ...], rule: str, offsets: Array | None = None
     ) -> None:
         """Raise for the first value of another type than the known ones. No whole number is a bool."""
-        for kind in dict.fromkeys(map(type, values)):
-            if not issubclass(kind, known) or (kind is bool and bool not in known):
-                row = next(row for row, value in enumerate(values) if type(value) is kind)
-                self._refuse_value(row, name, rule, values[row], offsets)
+        kinds = set(map(type, values))
+        wrong = {kind for kind in kinds if not issubclass(kind, known) or (kind is bool and bool not in known)}
+        if wrong:
+            row = next(row for row, value in enumerate(values) if type(value) in wrong)
+            self._refuse_value(row, name, rule, values[row], offsets)
 
     def _list_fields(self, value_role: str) -> dict[str, Any]:
         """Return the key or index of each field of the records, by name."""

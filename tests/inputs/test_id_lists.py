@@ -257,6 +257,8 @@ BAD_RECORDS = {
     "a text as score": ([("q", "d", "x")], "`predictions`, row 0: score must be a number, but is 'x'. Correct it"),
     "None as score": ([("q", "d", 1), ("q", "e", None)], "row 1: score must be a number, but is None"),
     "a large score": ([("q", "d", 2**70)], "row 0: score must fit int64 or float64, but is 11805"),
+    "a text in lists of scores": ([{"query": "p", "doc": ["d", "e"], "score": [2, 1]},
+        {"query": "q", "doc": ["d"], "score": ["x"]}], "row 1: score must be a number, but is 'x'"),
     "NaN": ([("q", "d", float("nan"))], "`predictions`, row 0: score of document d of query q must not be NaN"),
     "mixed ids": ([("q", "d", 1), ("q", 7, 1)], "row 1: document must be a text in each record, or a whole"),
     "a fraction as id": ([{"query": "q", "doc": 0.5, "score": 1}], "row 0: doc must be a text in each record, or a"),
