@@ -139,8 +139,8 @@ def evaluate(
         - relevant items of users: a scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items
           and, optionally, labels.
 
-        Frames are those of pandas, Polars, pyarrow, DuckDB, Dask and others with an Arrow stream. Paths may be
-        addresses such as ``s3://bucket/qrels.txt``.
+        Frames are those of pandas, Polars, pyarrow, DuckDB, Dask, others with an Arrow stream, and with the extra
+        ``narwhals`` Modin and cuDF. Paths may be addresses such as ``s3://bucket/qrels.txt``.
     predictions : array, path, dict, frame, Run, Embeddings or Scorer, optional
         What the system predicts, higher is better. Leave it out where the truth has scores. Allowed forms:
 

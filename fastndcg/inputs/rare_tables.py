@@ -143,7 +143,8 @@ def _collect_by_narwhals(frame: Any, columns: Sequence[str], most: int) -> Itera
     del most
     selected = frame.select(*columns)
     table = (selected.collect("pyarrow") if hasattr(selected, "collect") else selected).to_arrow()
-    yield _fill_nulls(table) if frame.implementation.is_pandas_like() else table
+    kind = frame.implementation  # cuDF tells nulls and NaN apart
+    yield _fill_nulls(table) if kind.is_pandas() or kind.is_modin() else table
 
 
 def read_duckdb_result(connection: Any, name: str) -> Any:
