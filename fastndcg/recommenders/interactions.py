@@ -358,6 +358,8 @@ def read_classes(labels: Any, scores: Any) -> Interactions | None:
         classes = classes[:, 0]
     if classes.ndim != 1 or classes.dtype.kind not in "iu" or len(classes) != shape[0]:
         return None
+    if as_array(scores, "scores").dtype.kind in "iu":  # ids that a search found, rather than scores
+        return None
     wrong = (classes < 0) | (classes >= shape[1])
     if wrong.any():
         row = int(np.argmax(wrong))
