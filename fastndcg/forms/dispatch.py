@@ -102,7 +102,7 @@ def _read_series(kind: type[Qrels | Run], series: Any, options: Options) -> Any:
 
 
 def _read_golden_set(truth: Any, options: Options) -> Qrels:
-    from fastndcg.inputs.rare_forms import read_golden_set  # late: most truths are of other forms
+    from fastndcg.forms.rare_forms import read_golden_set  # late: most truths are of other forms
 
     return Qrels.of_dict(read_golden_set(truth))
 
@@ -112,7 +112,7 @@ def _read_pivot(kind: type[AnyTable], frame: Frame, value: Any) -> AnyTable | No
     has_names = frame.candidates["query"] and frame.candidates["document"]  # one of which the index may have
     if frame.given.by_role or frame.has_scores or has_names:
         return None
-    from fastndcg.inputs.rare_forms import is_pivot, read_pivot  # late: most frames have usual names
+    from fastndcg.forms.rare_forms import is_pivot, read_pivot  # late: most frames have usual names
 
     return read_pivot(kind, value) if is_pivot(value) else None
 
@@ -250,7 +250,7 @@ def _read_relevant_items(truth: Any, options: Options) -> Any:
 
 
 def _make_item_frame(value: Any, name: str) -> Any:
-    from fastndcg.inputs.rare_forms import make_item_frame  # late: only users of LensKit have such lists
+    from fastndcg.forms.rare_forms import make_item_frame  # late: only users of LensKit have such lists
 
     return make_item_frame(value, name)
 
