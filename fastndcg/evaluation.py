@@ -259,8 +259,11 @@ class Evaluator:
         convention: ConventionName | str | Convention = "default",
         threads: int | None = None,
     ) -> None:
-        options = make_options(offsets, groups, query_ids, threads)
-        self._request = parse_request(DEFAULT_METRICS if metrics is None else metrics, convention)
+        request = parse_request(DEFAULT_METRICS if metrics is None else metrics, convention)
+        self._prepare(truth, request, make_options(offsets, groups, query_ids, threads))
+
+    def _prepare(self, truth: Any, request: Request, options: Options) -> None:
+        self._request = request
         self._truth = prepare_truth(truth, options)
         self._options = options.without_cuts()
         self._cache: EvaluatorCache | None = None
@@ -336,6 +339,13 @@ class Evaluator:
         self._cache = None
         for name, value in state.items():
             setattr(self, name, value)
+
+
+def make_evaluator(truth: Any, request: Request, options: Options) -> Evaluator:
+    """Return an evaluator of truth beside predictions that are known: `options` have them."""
+    evaluator = object.__new__(Evaluator)
+    evaluator._prepare(truth, request, options)
+    return evaluator
 
 
 def make_options(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Set
-from dataclasses import replace
 from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, cast
 
 import numpy as np
@@ -401,13 +400,6 @@ def _read_alone(
     return table
 
 
-class KnownPredictions(NamedTuple):
-    """The truth of an `Evaluator`, beside the first predictions, where these are known before it is read."""
-
-    truth: Any
-    predictions: Any
-
-
 TruthInput: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | TablePair | Interactions | StreamedTables
 SPARSE = Source("the sparse scores")
 PartitionedInput: TypeAlias = RankingPartitions | StreamedTables
@@ -415,9 +407,6 @@ PartitionedInput: TypeAlias = RankingPartitions | StreamedTables
 
 def prepare_truth(truth: Any, options: Options) -> TruthInput:
     """Read and check the truth once, for any number of predictions."""
-    if isinstance(truth, KnownPredictions):
-        options = replace(options, other=truth.predictions, is_alone=False)
-        truth = truth.truth
     if isinstance(truth, Model):
         raise InvalidTypeError(
             f"`truth` must be what users like, or judgments, but is {type(truth).__name__}, which are predictions. "
@@ -535,7 +524,7 @@ def _read_run(truth: Qrels, predictions: Any, options: Options) -> Run | None:
     is_run = isinstance(predictions, str | dict) or (predictions is not None and not _is_item_lists(predictions))
     if not is_run:
         return None
-    return read_run_form(predictions, "predictions", replace(options, other=truth))
+    return read_run_form(predictions, "predictions", options)
 
 
 def _read_items(truth: Qrels | Interactions, predictions: Any, options: Options) -> Recommendations:

@@ -2,9 +2,8 @@
 Columns of data frames: pandas, Polars, pyarrow, DuckDB, others with an Arrow stream, and those of rare_tables.py.
 
 Which column has the queries, the documents, the labels and the scores is chosen from the names alone. Of several
-columns with usual names for queries or documents the first of these counts that only one column is: a column that the
-other table has, too; ``qid`` and ``docno``; other names of ids, before ``query`` and the like, which may be texts; the
-exact spelling of the table below.
+columns with usual names for queries or documents the first of these counts that only one column is: ``qid`` and
+``docno``; other names of ids, before ``query`` and the like, which may be texts; the exact spelling of the table below.
 
 Then pyarrow reads the chosen columns, and no others. It takes columns without a copy, knows all of Arrow's forms of
 texts (views, dictionaries, chunks), and reads Parquet.
@@ -114,8 +113,6 @@ class ColumnNames:
         The names that the user gave for this side. With a side, the table must have them all.
     side : {'', 'truth', 'predictions'}
         Empty for a table of unknown side.
-    beside : frozenset of str
-        The names of the columns of the other side.
     is_alone : bool, optional
         True for a truth without predictions, which may hold scores. None if that is not known.
     parents : str, optional
@@ -124,14 +121,11 @@ class ColumnNames:
 
     by_role: Mapping[str, str] = field(hash=False)
     side: str = ""
-    beside: frozenset[str] = frozenset()
     is_alone: bool | None = None
     parents: str | None = None
 
     @classmethod
-    def of(
-        cls, columns: Any, side: str = "", *, beside: Iterable[str] = (), is_alone: bool | None = False
-    ) -> ColumnNames:
+    def of(cls, columns: Any, side: str = "", *, is_alone: bool | None = False) -> ColumnNames:
         """
         Read `columns` as the user gave it, or return a value of this class.
 
@@ -142,7 +136,7 @@ class ColumnNames:
         by_role = {} if columns is None else read_columns(columns)
         if side and not is_alone:
             by_role = {role: name for role, name in by_role.items() if HOLDERS.get(role, side) == side}
-        return cls(by_role, side, frozenset(beside), is_alone if side else None)
+        return cls(by_role, side, is_alone if side else None)
 
     def find(self, role: str, names: Collection[str]) -> list[str]:
         """Return the columns that may have a role: one if it is clear, none, or several."""
@@ -150,7 +144,7 @@ class ColumnNames:
         if named is not None and (self.side or named in names):
             return [named]
         free = self.list_free(role, names)
-        usual = find_usual_names(role, free, self.beside)
+        usual = find_usual_names(role, free)
         if role == "label":
             usual = usual or _choose(_spell(LAST_LABELS), free)
             if self.side == "truth" and not self.is_alone:
@@ -187,7 +181,7 @@ def read_columns(columns: Any) -> dict[str, str]:
     return dict(columns)
 
 
-def find_usual_names(role: str, names: Iterable[str], beside: Collection[str] = ()) -> list[str]:
+def find_usual_names(role: str, names: Iterable[str]) -> list[str]:
     """Return the columns with usual names for a role: one if it is clear, none, or several."""
     if role not in ("query", "document"):
         return _choose(_spell(NAMES[role] if role in NAMES else SPAN_NAMES[role]), names)
@@ -196,10 +190,10 @@ def find_usual_names(role: str, names: Iterable[str], beside: Collection[str] = 
     if len(usual) < 2:
         return usual
 
-    def order(name: str) -> tuple[bool, int, bool]:
+    def order(name: str) -> tuple[int, bool]:
         letters = _simplify(name)
         kind = 0 if letters in FIRST_IDS else 1 if letters.endswith(("id", "ids", "idx")) else 2
-        return name not in beside, kind, name not in spelled
+        return kind, name not in spelled
 
     first = min(map(order, usual))
     return [name for name in usual if order(name) == first]
@@ -306,17 +300,6 @@ def open_table(value: Any, name: str) -> Any:
 
         value = getattr(rare_tables, opener)(value, name)
     return value
-
-
-def list_column_names(value: Any) -> tuple[str, ...]:
-    """Return the names of a frame's columns without reading it, and none for other values."""
-    if not is_frame(value):
-        return ()
-    if hasattr(value, "collect_schema"):  # of a lazy frame, whose columns warn
-        names: Any = value.collect_schema().names()
-    else:
-        names = getattr(value, "columns", ()) if getattr(value, "column_names", None) is None else value.column_names
-    return () if callable(names) else tuple(name for name in names if isinstance(name, str))
 
 
 class Frame:

@@ -29,7 +29,7 @@ from fastndcg.errors import (
     suggest_name,
 )
 from fastndcg.inputs.arrays import find_list, refuse_cuts
-from fastndcg.inputs.frames import ColumnNames, find_usual_roles, list_column_names
+from fastndcg.inputs.frames import ColumnNames, find_usual_roles
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import CHOICES
 from fastndcg.rankings.rankings import Rankings
@@ -481,7 +481,7 @@ class Options:
     Options for reading the truth and the predictions. See `evaluate` for most options.
 
     `duplicates` is a `Duplicates`: what documents that a query of a run has twice become. With None they are errors.
-    `other` is the other side: predictions, of which the columns may be known when the truth is read, or the truth. With
+    `other` are the predictions, where they are known when the truth is read: a matrix makes classes of labels. With
     `is_alone`, there are no predictions, and with None, that is not known yet.
     `is_part` is True for judgments and a run that are parts of larger ones, and may have no query in common.
     `kind` is the class of the table that is wanted, where judgments or a run are read alone.
@@ -509,12 +509,7 @@ class Options:
         if self.kind is not None:
             return self._without_parents(ColumnNames.of(self.columns, side))
         is_alone = self.is_alone if side == "truth" else None
-        beside: tuple[str, ...] = ()
-        if hasattr(self.other, "source"):  # of judgments or a run
-            beside = self.other.source.columns
-        elif not isinstance(self.other, str | dict | None):
-            beside = list_column_names(self.other)
-        return self._without_parents(ColumnNames.of(self.columns, side, beside=beside, is_alone=is_alone))
+        return self._without_parents(ColumnNames.of(self.columns, side, is_alone=is_alone))
 
     def _without_parents(self, names: ColumnNames) -> ColumnNames:
         """Return what is known of columns: that of the documents of chunks has no other role."""

@@ -18,8 +18,7 @@ from fastndcg.choices import (
     TestName,
 )
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, reworded, shorten, suggest_name
-from fastndcg.evaluation import Evaluator, check_model
-from fastndcg.forms.dispatch import KnownPredictions
+from fastndcg.evaluation import Evaluator, Request, check_model, make_evaluator, make_options, parse_request
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.table import Run, Table
@@ -180,15 +179,11 @@ def compare(
     selected = _select_metrics(metrics, named_systems)
     if alternative != "two-sided":
         check_direction(selected, "a one-sided test")
-    options = {
-        "offsets": offsets,
-        "groups": groups,
-        "query_ids": query_ids,
-        "convention": convention,
-        "threads": threads,
-    }
+    first_predictions = next((own for own in named_systems.values() if not isinstance(own, Results | Rankings)), None)
+    options = make_options(offsets, groups, query_ids, threads, other=first_predictions, is_alone=False)
+    again = partial(_evaluate_systems, truth, named_systems, options, convention, progress)
     with use_progress(progress):
-        results = _evaluate_systems(truth, named_systems, options, progress, selected)
+        results = again(selected)
         aligned = align(results, selected)
         first = next(iter(results.values()))
         every_id = aligned.query_ids
@@ -199,7 +194,9 @@ def compare(
             aligned = aligned._replace(query_ids=every_id[weighted], columns=values)
         check_test_fits_design(test, design)
         _check_has_values(results, aligned)
-        inputs = None if isinstance(first, PairResults) else _refer_to_inputs(truth, named_systems, options, progress)
+        inputs = None
+        if not isinstance(first, PairResults):
+            inputs = ComparedInputs(truth, named_systems, options, parse_convention(convention), again)
         return Comparison(
             results,
             aligned,
@@ -298,21 +295,10 @@ def _is_run(metrics: Any) -> bool:
     return isinstance(metrics, list | tuple) and any(isinstance(part, Mapping | list | tuple) for part in metrics[:1])
 
 
-def _refer_to_inputs(
-    truth: Any, named_systems: Mapping[str, Any], options: dict[str, Any], progress: bool
-) -> ComparedInputs:
-    """Return references to the truth and the predictions, with the options that reading them needs."""
-    reading = Options(
-        options["offsets"], options["groups"], options["query_ids"], threads=options["threads"],
-        other=_find_predictions(named_systems), is_alone=False,
-    )  # fmt: skip
-    again = partial(_evaluate_systems, truth, named_systems, options, progress)
-    return ComparedInputs(truth, named_systems, reading, parse_convention(options["convention"]), again)
-
-
 def _evaluate_systems(
-    truth: Any, named_systems: Mapping[str, Any], options: dict[str, Any], progress: bool, metrics: tuple[Metric, ...]
-) -> dict[str, Results]:
+    truth: Any, named_systems: Mapping[str, Any], options: Options, convention: str | Convention, progress: bool,
+    metrics: tuple[Metric, ...],
+) -> dict[str, Results]:  # fmt: skip
     """Return the results of all systems. The truth is prepared once, and results are kept as they are."""
     needs_truth = [not isinstance(predictions, Results | Rankings) for predictions in named_systems.values()]
     if truth is not None and not any(needs_truth):
@@ -324,33 +310,28 @@ def _evaluate_systems(
         raise InvalidInputError(
             f"`truth` is missing, but system {shorten(name)} has predictions to evaluate. Pass the true labels."
         )
-    evaluator = None
-    if truth is not None:
-        evaluator = Evaluator(KnownPredictions(truth, _find_predictions(named_systems)), metrics, **options)
+    if all(isinstance(predictions, Results) for predictions in named_systems.values()):
+        return dict(named_systems)
+    request = parse_request(metrics, convention)
+    evaluator = None if truth is None else make_evaluator(truth, request, options)
     for name, predictions in named_systems.items():
         if evaluator is not None and isinstance(predictions, Model):
             with reworded(before=f"system {shorten(name)}: "):
                 check_model(evaluator, predictions)
     n_systems = len(named_systems)
     with use_progress(progress), track(named_systems.items(), "evaluating systems", n_systems) as systems:
-        return {name: _evaluate_system(name, predictions, evaluator, metrics, options) for name, predictions in systems}
-
-
-def _find_predictions(named_systems: Mapping[str, Any]) -> Any:
-    """Return the first predictions of the systems, whose columns may be like those of the truth."""
-    systems = named_systems.values()
-    return next((system for system in systems if not isinstance(system, Results | Rankings)), None)
+        return {name: _evaluate_system(name, predictions, evaluator, request, options) for name, predictions in systems}
 
 
 def _evaluate_system(
-    name: str, predictions: Any, evaluator: Evaluator | None, metrics: tuple[Metric, ...], options: dict[str, Any]
+    name: str, predictions: Any, evaluator: Evaluator | None, request: Request, options: Options
 ) -> Results:
     if isinstance(predictions, Results):
         return predictions
     with reworded(before=f"system {shorten(name)}: "):
-        if isinstance(predictions, Rankings) or evaluator is None:
-            own_options = {key: options[key] for key in ("convention", "threads")}
-            return Evaluator(predictions, metrics, **own_options).evaluate()
+        if isinstance(predictions, Rankings):
+            return make_evaluator(predictions, request, Options(threads=options.threads)).evaluate()
+        assert evaluator is not None
         return evaluator.evaluate(predictions)
 
 

@@ -60,7 +60,7 @@ def test_only_chosen_columns_are_converted(monkeypatch):
 
 
 def test_roles_of_columns_whose_names_are_alike():
-    """Digits count; ids come before texts; a column of both tables before one of a single table."""
+    """Digits count; ids come before texts; which column it is does not depend on the other table."""
     trec = {"query": [0], "q0": ["0"], "docid": ["d1"], "rel": [2]}
     run = {"query": [0, 0], "q0": ["q0"] * 2, "docid": ["d2", "d1"], "rank": [0, 1], "score": [1.5, 1.2]}
     assert values(trec, run) == [1 / 2]
@@ -70,7 +70,11 @@ def test_roles_of_columns_whose_names_are_alike():
     )
     assert values(qrels, terrier) == values({"1": {"a": 1}}, terrier) == [1 / 2]
     by_number = qrels.rename(columns={"docno": "docid"}).assign(docid=6)
-    assert values(by_number, terrier) == [1 / 2]  # the column of both is docid here
+    assert values(by_number, fn.Run(terrier, columns={"document": "docid"})) == [1 / 2]
+    with pytest.raises(
+        fn.InvalidTypeError, match="ids of documents are whole numbers in the qrels, such as 6, but texts"
+    ):
+        values(by_number, terrier)
     scored = {"Query ID": [1, 1], "label": [1, 0], "score": [0.1, 0.5], "score_2": [0.5, 0.1], "Score": [0.5, 0.1]}
     assert values(scored, None) == [1 / 2]
     refused("more than one of its usual names", {"user_id": [1], "session_id": [1], "label": [1], "score": [1]}, None)
