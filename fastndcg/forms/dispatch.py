@@ -44,6 +44,7 @@ from fastndcg.recommenders.interactions import (
     RankingPartitions,
     Recommendations,
     checked_matrix,
+    convert_to_interactions,
     match_recommendations,
     read_classes,
     read_unpadded_items,
@@ -53,7 +54,6 @@ from fastndcg.recommenders.item_selection import (
     ItemLists,
     ItemSelection,
     as_lists,
-    convert_to_interactions,
     read_item_arrays,
 )
 from fastndcg.recommenders.models import Model, ScoreMatrix, match_scores, partition_model, read_score_matrix
@@ -199,7 +199,7 @@ def _read_prepared(truth: Any, _: Options) -> Any:
 
 
 def _read_matrix_of_items(truth: Any, options: Options) -> Interactions:
-    return Interactions.of_matrix(truth, options.threads)
+    return Interactions(truth, threads=options.threads)
 
 
 def _request_truth(options: Options) -> FileRequest:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from fastndcg.choices import DuplicateChoice, DuplicateRanks
-from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names
+from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.exports import Exportable, PrintedTable
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.duplicates import Duplicates, make_duplicates
-from fastndcg.inputs.frames import find_usual_roles
-from fastndcg.inputs.ids import find_id, run_on_spans, split_spans
+from fastndcg.inputs.frames import find_usual_roles, is_frame
+from fastndcg.inputs.ids import find_id, join_segments, run_on_spans, split_spans
+from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.compact import KnownHits, RankedLists
 from fastndcg.rankings.rankings import Rankings
@@ -179,12 +181,16 @@ class Interactions(ReadOnly, Exportable):
 
     Parameters
     ----------
-    items : (n_interactions,) int array, or ragged column
-        The items of all users, one user after the other.
+    items : int array, ragged column, (n_users, k) int array, sparse matrix, frame, dict or path
+        The items of all users, one user after the other, with `offsets`; a row or list of items a user, padded with -1
+        where it is an array; a scipy.sparse matrix of users by items, whose values are labels; or a frame, dict or
+        file of users, items and, optionally, labels, as `Qrels` takes them.
     labels : array of the same shape, optional
-        How much the user likes each item. By default 1.
+        How much the user likes each item. By default 1. Not for a matrix or frame.
     offsets : (n_users + 1,) int array
-        User u owns items ``offsets[u]`` up to ``offsets[u + 1]``. Not for a ragged column.
+        User u owns items ``offsets[u]`` up to ``offsets[u + 1]``. For an array of one dimension.
+    columns : dict, optional
+        Names of columns that differ from the usual ones, such as ``{"query": "customer", "label": "clicks"}``.
     n_items : int, optional
         The size of the catalogue: items are below it. By default, any item can be recommended.
     threads : int, optional
@@ -200,6 +206,8 @@ class Interactions(ReadOnly, Exportable):
     >>> liked = Interactions([4, 7, 2], offsets=[0, 2, 3])
     >>> fn.evaluate(liked, [[7, 1, -1], [3, 2, 5]], "rr").mean()
     {'RR': 0.75}
+    >>> Interactions([[4, 7], [2, -1]])[0], Interactions({"user": [0, 1], "item": [4, 2], "rating": [5, 3]})[1]
+    ({4: 1, 7: 1}, {2: 3})
     """
 
     __slots__ = ("items", "labels", "n_items", "offsets")
@@ -210,12 +218,25 @@ class Interactions(ReadOnly, Exportable):
     offsets: Array
 
     def __init__(
-        self, items: Any, labels: Any = None, offsets: Any = None, *, n_items: int | None = None,
-        threads: int | None = None,
+        self, items: Any, labels: Any = None, offsets: Any = None, *, columns: Mapping[str, str] | None = None,
+        n_items: int | None = None, threads: int | None = None,
     ) -> None:  # fmt: skip
+        is_matrix = hasattr(items, "tocsr")
+        is_table = columns is not None or isinstance(items, Mapping | str | os.PathLike) or is_frame(items)
+        if (is_matrix or is_table) and not (labels is None and offsets is None):
+            raise InvalidInputError("`labels` and `offsets` must be left out for a matrix or a frame, which have them")
+        if is_matrix:
+            items, labels, offsets, n_items = _read_matrix(items, threads)
+        elif is_table:
+            liked = convert_to_interactions(Qrels(items, columns=columns, threads=threads), None, "items")
+            items, labels, offsets = liked.items, liked.labels, liked.offsets
         lists = read_ragged(items, "items")
+        if lists is None and offsets is None and len(np.shape(items)) == 2:
+            items, offsets = read_unpadded_items(items, "items")
         if (lists is None) == (offsets is None):
-            raise InvalidInputError("`items` must be cut into users by `offsets`, or be a ragged column, and not both")
+            raise InvalidInputError(
+                "`items` must be cut into users by `offsets`, or have a row or list for each user, and not both"
+            )
         values = lists.values if lists is not None else items
         put(self, items=as_items(values, "items", 1), n_items=n_items)
         put(self, offsets=as_offsets(offsets if lists is None else lists.offsets, "offsets", len(self.items)))
@@ -223,35 +244,6 @@ class Interactions(ReadOnly, Exportable):
         put(self, labels=_convert_labels(labels if of_labels is None else of_labels.values, len(self.items)))
         self._check_labels()
         self._check(of_labels.offsets if of_labels is not None else self.offsets, threads)
-
-    @classmethod
-    def of_matrix(cls, matrix: Any, threads: int | None = None) -> Interactions:
-        """
-        Build interactions from a scipy.sparse matrix of users by items.
-
-        Parameters
-        ----------
-        matrix : (n_users, n_items) sparse matrix or array
-            The values are labels. Labels that are stored several times for an item add up, as in SciPy.
-        threads : int, optional
-            See `evaluate`.
-
-        Returns
-        -------
-        Interactions
-            The stored entries of each row, also those with the label 0.
-
-        Raises
-        ------
-        InvalidInputError
-            If the index arrays do not fit the shape, or a label is not finite.
-        """
-        rows = checked_matrix(matrix).tocsr()
-        offsets = as_offsets(rows.indptr, "indptr", len(rows.indices))
-        if not are_rising(as_items(rows.indices, "indices", 1), offsets, threads):
-            rows.sum_duplicates()  # as in scipy, labels of equal items of a user add up
-            offsets = rows.indptr
-        return cls(rows.indices, rows.data, offsets, n_items=rows.shape[1], threads=threads)
 
     @property
     def n_users(self) -> int:
@@ -321,6 +313,41 @@ class Interactions(ReadOnly, Exportable):
                 f"`items` must have each item of a user once, but item {items[place]} of user {users[place]} "
                 "stands twice. Keep one of them"
             )
+
+
+def convert_to_interactions(qrels: Qrels, n_users: int | None, name: str = "truth") -> Interactions:
+    """Convert judgments to the items that users like, of whom user u is row u of the predictions."""
+    users, items = qrels.queries, qrels.documents
+    texts = next((ids for ids in (users, items) if len(ids) and ids.are_texts), None)
+    if texts is not None:
+        remedy = (
+            "where `predictions` is an array, but has {}. Number them, or give recommendations as a frame with scores"
+            if name == "truth" else "in Interactions, but has {}. Number them, or take fn.Qrels for ids"
+        )  # fmt: skip
+        raise InvalidTypeError(
+            f"`{name}` must have whole numbers for users and items {remedy.format(shorten(texts.name(0)))}"
+        )
+    numbers = users.numbers()
+    n_users = int(numbers.max(initial=-1)) + 1 if n_users is None else n_users
+    wrong = np.flatnonzero((numbers < 0) | (numbers >= n_users))
+    if len(wrong):
+        rule = f"to {n_users - 1}, as `predictions` has one row per user" if name == "truth" else "up"
+        raise InvalidInputError(f"`{name}` must have users from 0 {rule}, but one is {users.name(int(wrong[0]))}")
+    order = np.argsort(numbers)
+    sizes = np.zeros(n_users, "i8")
+    sizes[numbers] = np.diff(qrels.offsets)
+    rows = join_segments(qrels.offsets[order], sizes[numbers[order]])[1]
+    return Interactions(items.names()[rows], qrels.values[rows], count_before(sizes))
+
+
+def _read_matrix(matrix: Any, threads: int | None) -> tuple[Array, Array, Array, int]:
+    """Return the items of a matrix of users by items, their labels and offsets, and the number of all items."""
+    rows = checked_matrix(matrix).tocsr()
+    offsets = as_offsets(rows.indptr, "indptr", len(rows.indices))
+    if not are_rising(as_items(rows.indices, "indices", 1), offsets, threads):
+        rows.sum_duplicates()  # as in scipy, labels of equal items of a user add up
+        offsets = rows.indptr
+    return rows.indices, rows.data, offsets, rows.shape[1]
 
 
 def checked_matrix(matrix: Any) -> Any:

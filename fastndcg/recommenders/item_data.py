@@ -270,7 +270,7 @@ def _read_interactions(liked: Any, name: str) -> Interactions:
     if isinstance(liked, Interactions):
         return liked
     if hasattr(liked, "tocsr"):
-        return Interactions.of_matrix(liked)
+        return Interactions(liked)
     raise InvalidTypeError(f"`{name}` must be a scipy.sparse matrix or Interactions, not {type(liked).__name__}")
 
 

@@ -16,7 +16,14 @@ from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.rankings import refuse_changed
 from fastndcg.rankings.validation import Array, as_array, count_before, read_only
-from fastndcg.recommenders.interactions import PADDING, PART, Interactions, are_rising, as_items
+from fastndcg.recommenders.interactions import (
+    PADDING,
+    PART,
+    Interactions,
+    are_rising,
+    as_items,
+    convert_to_interactions,
+)
 
 MISSING_TRUTH = ("raise", "skip", "unretrieved")
 
@@ -312,29 +319,6 @@ def check_truth_shape(
         )
 
 
-def convert_to_interactions(qrels: Qrels, n_users: int) -> Interactions:
-    """Convert judgments to the items that users like, of whom user u is row u of the predictions."""
-    users, items = qrels.queries, qrels.documents
-    texts = next((ids for ids in (users, items) if len(ids) and ids.are_texts), None)
-    if texts is not None:
-        raise InvalidTypeError(
-            f"`truth` must have whole numbers for users and items where `predictions` is an array, but has "
-            f"{shorten(texts.name(0))}. Number them, or give recommendations as a frame with scores"
-        )
-    numbers = users.numbers()
-    wrong = np.flatnonzero((numbers < 0) | (numbers >= n_users))
-    if len(wrong):
-        raise InvalidInputError(
-            f"`truth` must have users from 0 to {n_users - 1}, as `predictions` has one row per user, but one is "
-            f"{users.name(int(wrong[0]))}"
-        )
-    order = np.argsort(numbers)
-    sizes = np.zeros(n_users, "i8")
-    sizes[numbers] = np.diff(qrels.offsets)
-    rows = join_segments(qrels.offsets[order], sizes[numbers[order]])[1]
-    return Interactions(items.names()[rows], qrels.values[rows], count_before(sizes))
-
-
 def sort_items(liked: Interactions, threads: int | None) -> Interactions:
     """Return interactions with the items of each user in rising order."""
     if are_rising(liked.items, liked.offsets, threads):
@@ -423,7 +407,7 @@ def _note_missing(liked: Interactions, is_missing: Array, choice: str) -> str:
 
 def _read_matrix(matrix: Any, threads: int | None) -> ItemLists:
     """Read the stored entries of a scipy.sparse matrix."""
-    interactions = Interactions.of_matrix(matrix, threads)
+    interactions = Interactions(matrix, threads=threads)
     if (interactions.labels == 0).any():
         place = int(np.argmax(interactions.labels == 0))
         user = int(np.searchsorted(interactions.offsets, place, side="right")) - 1

@@ -29,6 +29,7 @@ from fastndcg.recommenders.interactions import (
     Interactions,
     RankingPartitions,
     Recommendations,
+    convert_to_interactions,
 )
 from fastndcg.recommenders.item_selection import (
     ItemLists,
@@ -36,7 +37,6 @@ from fastndcg.recommenders.item_selection import (
     MatchedItems,
     SelectedLists,
     check_truth_shape,
-    convert_to_interactions,
     fit_lists,
     match_items,
     sort_items,

@@ -42,8 +42,8 @@ from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.rankings import Rankings, check_patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array
-from fastndcg.recommenders.interactions import Interactions
-from fastndcg.recommenders.item_selection import ItemLists, ItemSelection, convert_to_interactions
+from fastndcg.recommenders.interactions import Interactions, convert_to_interactions
+from fastndcg.recommenders.item_selection import ItemLists, ItemSelection
 from fastndcg.recommenders.models import Model, ScoreMatrix, read_score_matrix
 from fastndcg.reference.definition import (
     Document,

@@ -187,7 +187,7 @@ ROWS = padded(RECOMMENDED)
         (lambda: fn.evaluate(frame([0, 1], ["a", "b"]), ROWS, "rr"),
             "`truth` must have whole numbers for users and items where `predictions` is an array, but has 'a'. Number"),
         (lambda: fn.evaluate(CSR, ROWS, "rr", offsets=[0]), "`offsets` cuts arrays into queries, but `truth` has"),
-        (lambda: fn.Interactions([1, 2]), "`items` must be cut into users by `offsets`, or be a ragged"),
+        (lambda: fn.Interactions([1, 2]), "`items` must be cut into users by `offsets`, or have a row"),
         (lambda: fn.Interactions([1, -2], offsets=[0, 2]), "`items` must be 0 or more, but items[1] is -2"),
         (lambda: fn.Interactions([1, 2, 1], offsets=[0, 3]),
             "`items` must have each item of a user once, but item 1 of user 0 stands twice. Keep one of them"),
@@ -348,3 +348,34 @@ def test_index_arrays_that_do_not_fit(format, change):
         fn.evaluate(matrix, recommended, "rr")
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.beyond_accuracy([[0, 1]], "coverage", catalogue=6, categories=matrix)
+
+
+def test_interactions_of_every_form_are_the_same(tmp_path):
+    pd, sparse = pytest.importorskip("pandas"), pytest.importorskip("scipy.sparse")
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"customer": [1, 0, 0], "item": [2, 4, 7], "clicks": [3, 1, 2]})
+    frame.to_csv(tmp_path / "liked.csv", index=False)
+    columns = {"query": "customer", "label": "clicks"}
+    matrix = sparse.csr_array(([1, 2, 3], ([0, 0, 1], [4, 7, 2])), shape=(2, 9))
+    graded = [
+        fn.Interactions(table, columns=columns) for table in (frame, tmp_path / "liked.csv", frame.to_dict("list"))
+    ]
+    for liked in (*graded, fn.Interactions(matrix), fn.Interactions({1: {2: 3}, 0: {4: 1, 7: 2}})):
+        assert [liked[user] for user in liked] == [{4: 1, 7: 2}, {2: 3}]
+    plain = fn.Interactions([4, 7, 2], offsets=[0, 2, 3])
+    for liked in (fn.Interactions(np.array([[4, 7], [2, -1]])), fn.Interactions({0: [4, 7], 1: {2}})):
+        assert [liked[user] for user in liked] == [plain[user] for user in plain]
+    for wrong, message in (
+        (
+            lambda: fn.Interactions(pd.DataFrame({"user": ["a"], "item": ["b"]})),
+            "`items` must have whole numbers for use",
+        ),
+        (lambda: fn.Interactions({0: {4}, -1: {2}}), "`items` must have users from 0 up, but one is -1"),
+        (lambda: fn.Interactions(matrix, [1, 2, 3]), "`labels` and `offsets` must be left out for a matrix or a frame"),
+        (
+            lambda: fn.Interactions([1, 2]),
+            "`items` must be cut into users by `offsets`, or have a row or list for each",
+        ),
+    ):
+        with pytest.raises(fn.FastndcgError, match=f"^{message}"):
+            wrong()

@@ -142,7 +142,7 @@ def test_evaluate_shows_progress(terminal):
     assert "evaluating queries" in terminal.getvalue()
     terminal.truncate(0)
     without = fn.evaluate(LABELS, SCORES, "rr", offsets=OFFSETS, progress=False)
-    fn.Evaluator(LABELS, "rr", offsets=OFFSETS, progress=False).evaluate(SCORES)
+    fn.Evaluator(LABELS, "rr", offsets=OFFSETS).evaluate(SCORES, progress=False)
     assert terminal.getvalue().strip("\0") == ""
     assert with_bar.values.tobytes() == without.values.tobytes()
 
