@@ -19,7 +19,6 @@ SPAN_METRICS = "span_recall@5,span_precision@5,span_iou@5,span_ndcg@5"
 QRELS = "relevance judgments, one per line: query iteration document label"
 RUN = "a ranking, one document per line: query Q0 document rank score tag"
 EMBEDDINGS = "or vectors: USERS.npy,ITEMS.npy or MODEL.safetensors"
-PLOTS = get_args(choices.PlotKind)
 SUFFIXES = {
     ".json": "json",
     ".csv": "csv",
