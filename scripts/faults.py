@@ -401,7 +401,7 @@ FAULTS = (
           "return next(self.top(max(1, len(self))).iterate_dicts())[1]", "return next(self.iterate_dicts())[1]",
           "inputs/test_nouns.py::test_queries_and_one_query"),
     Fault("lists of whole numbers are runs of fuse", "fusion/inputs.py",
-          "        refuse_item_lists(run, name)\n", "        return _read_items(run, name, options)\n",
+          "        refuse_item_lists(run, name)\n", "        return rank_items(Recommendations(run), name)\n",
           "inputs/test_what_people_bring.py::test_lists_of_whole_numbers_are_labels_and_scores_or_an_error"),
     Fault("convert writes all rows of a run", "cli/convert.py",
           "table = table._settled()", "pass",

@@ -567,15 +567,22 @@ def _match_items(
     duplicates = recommended.duplicates
     if duplicates is None or duplicates.keeps_first:
         return match_recommendations(liked, recommended.items, once=duplicates is not None)
-    items, offsets = read_unpadded_items(recommended.items)
-    if len(offsets) != len(liked.offsets):
+    run = rank_items(recommended, "predictions")
+    if len(run.queries) != liked.n_users:
         raise InvalidInputError(
-            f"`predictions` must have one row per user, {liked.n_users}, but has {len(offsets) - 1}"
+            f"`predictions` must have one row per user, {liked.n_users}, but has {len(run.queries)}"
         )
-    ranks = np.arange(1.0, len(items) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
-    run = RepeatedRun.from_rows(_number_rows(items, offsets, -ranks), Source("the recommended items"))
-    run.settled_by(duplicates)
     return _join(_number_liked(liked), run, convention, options)
+
+
+def rank_items(recommended: Recommendations, name: str, threads: int | None = None) -> Run:
+    """Return recommended items as a run, users and items by their numbers. Error messages call it `name`."""
+    items, offsets = read_unpadded_items(recommended.items, name)
+    rows = _number_rows(items, offsets, Run._make_values(offsets))
+    source = Source(f"`{name}`", lists=offsets)
+    if recommended.duplicates is None:
+        return Run.from_rows(rows, source, threads)
+    return RepeatedRun.from_rows(rows, source).settled_by(recommended.duplicates)
 
 
 def _number_liked(liked: Interactions) -> Qrels:

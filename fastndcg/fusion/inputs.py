@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
-from fastndcg.forms.dispatch import find_form, read_form, read_run_form, refuse_item_lists
+from fastndcg.forms.dispatch import find_form, rank_items, read_form, read_run_form, refuse_item_lists
 from fastndcg.inputs.duplicates import settle_closed
 from fastndcg.inputs.formats import is_path_list, name_runs
-from fastndcg.inputs.ids import IdColumn
-from fastndcg.inputs.messages import Options, Source
-from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows
-from fastndcg.recommenders.interactions import Recommendations, read_unpadded_items
+from fastndcg.inputs.messages import Options
+from fastndcg.inputs.table import Qrels, Run, Table
+from fastndcg.recommenders.interactions import Recommendations
 from fastndcg.recommenders.models import Model
 
 FEWEST = 2
@@ -104,10 +103,12 @@ def _read_run(run: Any, name: str, options: Options) -> Run:
         raise InvalidTypeError(
             f"`{name}` must be a run, not a model ({type(run).__name__}). Pass its best items: model.top(k)"
         )
-    if isinstance(run, Recommendations) or (isinstance(run, np.ndarray) and run.ndim == 2 and run.dtype.kind in "iu"):
-        return _read_items(run, name, options)
-    if _is_item_column(run) and find_form(run, "run") is None:
-        return _read_items(run, name, options)
+    if hasattr(run, "to_run"):  # recommendations that know the ids of their users and items
+        return run.to_run()  # type: ignore[no-any-return]
+    if _is_item_array(run) or (_is_item_column(run) and find_form(run, "run") is None):
+        run = Recommendations(run)
+    if isinstance(run, Recommendations):
+        return rank_items(run, name, options.threads)
     if isinstance(run, list | tuple) and find_form(run, "run") is None:
         refuse_item_lists(run, name)
     try:
@@ -116,22 +117,10 @@ def _read_run(run: Any, name: str, options: Options) -> Run:
         raise error.reword(before=f"`{name}`: ") from None
 
 
+def _is_item_array(run: Any) -> bool:
+    return isinstance(run, np.ndarray) and run.ndim == 2 and run.dtype.kind in "iu"
+
+
 def _is_item_column(run: Any) -> bool:
     """Return True for a ragged column of items."""
     return hasattr(run, "offsets") or type(run).__module__.split(".")[0] in ("awkward", "pyarrow", "polars")
-
-
-def _read_items(items: Any, name: str, options: Options) -> Run:
-    """Read items in rank order, a row for each user. Their scores are negative ranks."""
-    if hasattr(items, "to_run"):  # recommendations that know the ids of their users and items
-        run: Run = items.to_run()
-        return run
-    numbers, offsets = read_unpadded_items(items.items if isinstance(items, Recommendations) else items, name)
-    ranks = np.arange(1.0, len(numbers) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
-    users = IdColumn.from_numbers(np.arange(len(offsets) - 1))
-    rows = TableRows.in_order(users, offsets, IdColumn.of(numbers, f"ids of items in `{name}`"), -ranks)
-    source = Source(f"`{name}`", lists=offsets)
-    duplicates = items.duplicates if isinstance(items, Recommendations) else None
-    if duplicates is None:
-        return Run.from_rows(rows, source, options.threads)
-    return RepeatedRun.from_rows(rows, source).settled_by(duplicates)
