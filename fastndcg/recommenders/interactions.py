@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
@@ -181,10 +180,10 @@ class Interactions(ReadOnly, Exportable):
 
     Parameters
     ----------
-    items : int array, ragged column, (n_users, k) int array, sparse matrix, frame, dict or path
+    items : int array, ragged column, (n_users, k) int array, sparse matrix, frame or dict
         The items of all users, one user after the other, with `offsets`; a row or list of items a user, padded with -1
-        where it is an array; a scipy.sparse matrix of users by items, whose values are labels; or a frame, dict or
-        file of users, items and, optionally, labels, as `Qrels` takes them.
+        where it is an array; a scipy.sparse matrix of users by items, whose values are labels; or a frame or
+        dict of users, items and, optionally, labels, as `Qrels` takes them.
     labels : array of the same shape, optional
         How much the user likes each item. By default 1. Not for a matrix or frame.
     offsets : (n_users + 1,) int array
@@ -222,7 +221,7 @@ class Interactions(ReadOnly, Exportable):
         n_items: int | None = None, threads: int | None = None,
     ) -> None:  # fmt: skip
         is_matrix = hasattr(items, "tocsr")
-        is_table = columns is not None or isinstance(items, Mapping | str | os.PathLike) or is_frame(items)
+        is_table = columns is not None or isinstance(items, Mapping) or is_frame(items)
         if (is_matrix or is_table) and not (labels is None and offsets is None):
             raise InvalidInputError("`labels` and `offsets` must be left out for a matrix or a frame, which have them")
         if is_matrix:

@@ -350,16 +350,13 @@ def test_index_arrays_that_do_not_fit(format, change):
         fn.beyond_accuracy([[0, 1]], "coverage", catalogue=6, categories=matrix)
 
 
-def test_interactions_of_every_form_are_the_same(tmp_path):
+def test_interactions_of_every_form_are_the_same():
     pd, sparse = pytest.importorskip("pandas"), pytest.importorskip("scipy.sparse")
     pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"customer": [1, 0, 0], "item": [2, 4, 7], "clicks": [3, 1, 2]})
-    frame.to_csv(tmp_path / "liked.csv", index=False)
     columns = {"query": "customer", "label": "clicks"}
     matrix = sparse.csr_array(([1, 2, 3], ([0, 0, 1], [4, 7, 2])), shape=(2, 9))
-    graded = [
-        fn.Interactions(table, columns=columns) for table in (frame, tmp_path / "liked.csv", frame.to_dict("list"))
-    ]
+    graded = [fn.Interactions(table, columns=columns) for table in (frame, frame.to_dict("list"))]
     for liked in (*graded, fn.Interactions(matrix), fn.Interactions({1: {2: 3}, 0: {4: 1, 7: 2}})):
         assert [liked[user] for user in liked] == [{4: 1, 7: 2}, {2: 3}]
     plain = fn.Interactions([4, 7, 2], offsets=[0, 2, 3])
