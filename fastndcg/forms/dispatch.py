@@ -349,7 +349,8 @@ def read_run_form(predictions: Any, name: str, options: Options) -> Run:
     are_lists = isinstance(predictions, list | tuple) and len(predictions) > 0
     if are_lists and all(is_id_list(row) and not len(row) for row in predictions):
         predictions = dict(enumerate(predictions))  # no id shows the form
-    run = read_form(predictions, "run", options)
+    form = find_form(predictions, "run")
+    run = None if form is None or form.run is None else form.run(predictions, options)
     if run is None:
         if isinstance(predictions, Rows):
             raise InvalidInputError(f"`{name}` must be a run, not Rows, which are the truth, without predictions")

@@ -42,7 +42,7 @@ def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
                 f"`{argument}` must have different names, but {shorten(name)} occurs {names.count(name)} times. Rename "
                 "one of them"
             )
-    tables = tuple([_read_settled_run(run, f"{argument}[{name!r:.200}]", options) for name, run in pairs])
+    tables = tuple([_read_run(run, f"{argument}[{name!r:.200}]", options) for name, run in pairs])
     return NamedRuns(tuple(names), tables)
 
 
@@ -90,13 +90,18 @@ def are_pairs(runs: Sequence[Any]) -> bool:
     return all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in runs)
 
 
-def _read_settled_run(run: Any, name: str, options: Options) -> Run:
-    """Read one run, in which documents that a query has twice count as it says."""
-    return settle_closed(_read_run(run, name, options))
-
-
 def _read_run(run: Any, name: str, options: Options) -> Run:
-    """Read one run. Lists of recommended items have the users' numbers as ids of queries."""
+    """Read one run, in which documents that a query has twice count as it says."""
+    if not isinstance(run, str | dict | Run):  # as most runs are
+        run = _read_items(run, name, options)
+    try:
+        return settle_closed(read_run_form(run, name, options))
+    except FastndcgError as error:
+        raise error.reword(before=f"`{name}`: ") from None
+
+
+def _read_items(run: Any, name: str, options: Options) -> Any:
+    """Return lists of recommended items as a run, with the users' numbers as ids of queries, and others as they are."""
     if isinstance(run, Qrels):
         raise InvalidTypeError(f"`{name}` must be a run, not judgments. Pass a Run, or the path of a file with scores")
     if isinstance(run, Model):
@@ -104,17 +109,14 @@ def _read_run(run: Any, name: str, options: Options) -> Run:
             f"`{name}` must be a run, not a model ({type(run).__name__}). Pass its best items: model.top(k)"
         )
     if hasattr(run, "to_run"):  # recommendations that know the ids of their users and items
-        return run.to_run()  # type: ignore[no-any-return]
+        return run.to_run()
     if _is_item_array(run) or (_is_item_column(run) and find_form(run, "run") is None):
         run = Recommendations(run)
     if isinstance(run, Recommendations):
         return rank_items(run, name, options.threads)
     if isinstance(run, list | tuple) and find_form(run, "run") is None:
         refuse_item_lists(run, name)
-    try:
-        return read_run_form(run, name, options)
-    except FastndcgError as error:
-        raise error.reword(before=f"`{name}`: ") from None
+    return run
 
 
 def _is_item_array(run: Any) -> bool:

@@ -206,7 +206,11 @@ def note_confused(rankings: Rankings) -> tuple[str, ...]:
     scores = rankings.scores
     if not len(scores) or scores.item(0) % 1 != 0 or scores.item(0) < 0:  # as in most inputs, and of ranks, at no cost
         return ()
-    return _note_swapped(rankings) + _note_lists_of_ids(rankings)
+    has_judgments = rankings.judged is not None or rankings.pool is not None or rankings.patterns is not None
+    if not has_judgments:
+        return _note_swapped(rankings) + _note_lists_of_ids(rankings)
+    labels = rankings.labels if rankings.pool is None else rankings.pool[0]
+    return _note_swapped(rankings) if labels.dtype.kind == "f" else ()
 
 
 def note_alternatives(metrics: Iterable[Metric]) -> tuple[str, ...]:
@@ -237,8 +241,6 @@ def find_highest_label(rankings: Any) -> float:
 def _note_lists_of_ids(rankings: Rankings) -> tuple[str, ...]:
     """Return a note if the labels of rows differ like ids, and rows have ids among labels and scores."""
     scores = rankings.scores
-    if rankings.judged is not None or rankings.pool is not None or rankings.patterns is not None:
-        return ()
     offsets = rankings.offsets[: SAMPLE + 1]
     n = int(offsets[-1])
     if n < 2 or rankings.labels[:n].max() < LEAST_ID:
