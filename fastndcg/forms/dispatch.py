@@ -40,11 +40,14 @@ from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings, check_pool
 from fastndcg.rankings.validation import Array, as_offsets, as_scores, is_series
 from fastndcg.recommenders.interactions import (
+    PADDING,
     Interactions,
+    Neighbours,
     RankingPartitions,
     Recommendations,
     checked_matrix,
     convert_to_interactions,
+    drop_scores,
     match_recommendations,
     read_classes,
     read_unpadded_items,
@@ -278,6 +281,21 @@ def _read_recommended_items(run: Any, options: Options) -> Run:
     return _read_run_frame(frame.drop(columns="score" if is_ranked else "rank", errors="ignore"), options)
 
 
+def _is_found_by_index(value: Any) -> bool:
+    return Neighbours.find(value) is not None
+
+
+def _read_neighbours(value: Any, options: Options) -> Run:
+    """Read what a vector index found as a run, queries and documents by their numbers."""
+    items, scores, are_distances = cast(Neighbours, Neighbours.read(value, options.name("predictions")))
+    documents, offsets = read_unpadded_items(items, options.name("predictions"))
+    scores = scores[items != PADDING]
+    source = Source("the run", lists=offsets, notes=(DISTANCES_RISE,) * are_distances)
+    rows = _number_rows(documents, offsets, -scores if are_distances else scores)
+    return choose_run(options).from_rows(rows, source, options.threads)
+
+
+DISTANCES_RISE = "numbers rise along each row and were read as distances: scores are their negative values"
 # The order counts. Arrays, frames and what is prepared come first, as they are the most frequent. Dicts of columns and
 # of ids are dicts, lists of ids and records are lists: what is special comes first.
 FORMS = (
@@ -309,6 +327,8 @@ FORMS = (
               lambda run, options: choose_run(options).of_id_lists(dict(enumerate(run))), (list, tuple)),
     InputForm("a golden set of TruLens", is_golden_set, _read_golden_set, types=(list,)),
     InputForm("a list or iterator of records", is_records, _read_truth_records, _read_run_records, (list, tuple)),
+    InputForm("a pair of arrays, ids and scores", _is_found_by_index, _read_matrix_of_items, _read_neighbours,
+              types=(list, tuple)),
     InputForm("a list of labels or a ragged column", _is_array_like, _read_array_like, types=(list, tuple)),
 )  # fmt: skip
 BUILT_IN = {list, tuple, dict, str}
@@ -427,7 +447,7 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
     if isinstance(truth, Recommendations):
         raise InvalidTypeError(
             f"`truth` must be what users like, or judgments, but is {type(truth).__name__}, which are predictions. For "
-            "neighbours that an exact search finds give sets: [set(items) for items in truth.items]"
+            "neighbours that an exact search finds give fn.Interactions(truth.items)"
         )
     if isinstance(truth, Run):
         raise InvalidTypeError("`truth` must not be a Run. Pass the judgments first, then the run")
@@ -487,8 +507,9 @@ def _read_scores(truth: ArrayTruth, scores: Any, options: Options) -> Any:
     _check_given(scores)
     if isinstance(truth, LabelsInFile) and is_path(scores):
         return truth.read_rankings(scores, options.threads)
-    refuse_several(scores, "predictions")
-    are_items = isinstance(scores, Recommendations)
+    are_items = isinstance(scores, Recommendations) or _is_found_by_index(scores)
+    if not are_items:
+        refuse_several(scores, "predictions")
     if are_items or find_form(scores, "run") is not None:
         kind = type(scores).__name__
         remedy = ". For scores of several systems take fn.compare" * isinstance(scores, Mapping)
@@ -542,6 +563,7 @@ def _read_run(truth: Qrels, predictions: Any, options: Options) -> Run | None:
 def _read_items(truth: Qrels | Interactions, predictions: Any, options: Options) -> Recommendations:
     del truth, options
     _check_given(predictions)
+    predictions = drop_scores(predictions, "predictions")
     refuse_several(predictions, "predictions")
     if isinstance(predictions, Mapping):
         raise InvalidTypeError(
@@ -662,6 +684,8 @@ def _check_given(predictions: Any) -> None:
 def _is_item_lists(predictions: Any) -> bool:
     """Return True if predictions are lists of recommended items, one row per user."""
     is_array = isinstance(predictions, np.ndarray) and predictions.ndim == 2
+    if _is_found_by_index(predictions):
+        return True
     if isinstance(predictions, list | tuple):
         row = predictions[0] if predictions else ()
         is_array = isinstance(row, list | np.ndarray) and len(row) > 0 and isinstance(row[0], int | np.integer)

@@ -42,14 +42,66 @@ class Recommended(NamedTuple):
     longest: int
 
 
+class Neighbours(NamedTuple):
+    """What a vector index found: items and scores of one shape (n_queries, k). The best one of a row is its first."""
+
+    items: Array
+    scores: Array
+    are_distances: bool  # lower is better
+
+    @classmethod
+    def find(cls, value: Any) -> tuple[Array, Array] | None:
+        """Return items and numbers of a pair of two-dimensional arrays, or of usearch's matches. None for others."""
+        counts = getattr(value, "counts", None)
+        if isinstance(counts, np.ndarray) and hasattr(value, "distances"):
+            is_found = np.arange(np.shape(value.distances)[-1]) < counts[:, None]
+            value = np.where(is_found, np.asarray(value.keys).astype("i8"), PADDING), value.distances
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            return None
+        if not all(hasattr(array, "dtype") and getattr(array, "ndim", 0) == 2 for array in value):
+            return None
+        pair = sorted((as_array(array, "the pair") for array in value), key=lambda array: array.dtype.kind == "f")
+        return (pair[0], pair[1]) if pair[0].dtype.kind in "iu" and pair[1].dtype.kind == "f" else None
+
+    @classmethod
+    def read(cls, value: Any, name: str) -> Neighbours | None:
+        """Read what `find` recognises, and check that the scores of all rows fall, or that all rise as distances."""
+        found = cls.find(value)
+        if found is None:
+            return None
+        items, scores = found
+        if items.shape != scores.shape:
+            raise InvalidInputError(
+                f"`{name}` must have ids and scores of one shape, (n_queries, k), but theirs are {items.shape} and "
+                f"{scores.shape}. Take both from one search"
+            )
+        is_padding = items[:, 1:] == PADDING
+        falls = ((scores[:, 1:] <= scores[:, :-1]) | is_padding).all(axis=1)
+        rises = ((scores[:, 1:] >= scores[:, :-1]) | is_padding).all(axis=1)
+        if not falls.all() and not rises.all():
+            row = max(int(np.argmin(falls)), int(np.argmin(rises)))
+            raise InvalidInputError(
+                f"`{name}` must have the best first: scores fall in all rows, or distances rise in all, but row {row} "
+                f"has {shorten(scores[row].tolist())}. Sort ids and scores of each row, or give the ids alone"
+            )
+        return cls(items, scores, not falls.all())
+
+
+def drop_scores(value: Any, name: str) -> Any:
+    """Return the items alone of what a vector index found, and other values as they are."""
+    found = Neighbours.read(value, name)
+    return value if found is None else found.items
+
+
 class Recommendations:
     """
     Recommended items with options.
 
     Parameters
     ----------
-    items : (n_users, k) int array, or ragged column
-        Item ids in rank order. Rows of an array may be padded with -1, or masked.
+    items : (n_users, k) int array, ragged column, or pair of arrays
+        Item ids in rank order. Rows of an array may be padded with -1, or masked. Of a pair of items and scores, or
+        distances and items, as vector indexes return it, the items count.
     duplicates : {'raise', 'first', 'best', 'sum', 'counted'}, optional
         What to do with an item that occurs in its row again. See `Run`.
     ranks : {'kept', 'closed'}, optional
@@ -75,7 +127,7 @@ class Recommendations:
         ranks: DuplicateRanks | None = None,
         parents: Any = None,
     ) -> None:
-        self.items = items
+        self.items = drop_scores(items, "items")
         self.duplicates = make_duplicates(duplicates, ranks, parents)
 
     @property
@@ -180,10 +232,11 @@ class Interactions(ReadOnly, Exportable):
 
     Parameters
     ----------
-    items : int array, ragged column, (n_users, k) int array, sparse matrix, frame or dict
+    items : int array, ragged column, (n_users, k) int array, pair of arrays, sparse matrix, frame or dict
         The items of all users, one user after the other, with `offsets`; a row or list of items a user, padded with -1
-        where it is an array; a scipy.sparse matrix of users by items, whose values are labels; or a frame or
-        dict of users, items and, optionally, labels, as `Qrels` takes them.
+        where it is an array; what an exact vector index found, items and scores or distances of one shape; a
+        scipy.sparse matrix of users by items, whose values are labels; or a frame or dict of users, items and,
+        optionally, labels, as `Qrels` takes them.
     labels : array of the same shape, optional
         How much the user likes each item. By default 1. Not for a matrix or frame.
     offsets : (n_users + 1,) int array
@@ -229,6 +282,7 @@ class Interactions(ReadOnly, Exportable):
         elif is_table:
             liked = convert_to_interactions(Qrels(items, columns=columns, threads=threads), None, "items")
             items, labels, offsets = liked.items, liked.labels, liked.offsets
+        items = drop_scores(items, "items")
         lists = read_ragged(items, "items")
         if lists is None and offsets is None and len(np.shape(items)) == 2:
             items, offsets = read_unpadded_items(items, "items")
@@ -371,7 +425,13 @@ def checked_matrix(matrix: Any) -> Any:
 
 
 def read_classes(labels: Any, scores: Any) -> Interactions | None:
-    """Return the class of each row as its only relevant item, if the scores are a matrix of rows by classes."""
+    """
+    Return the class of each row as its only relevant item, if the scores are a matrix of rows by classes.
+
+    A matrix of labels beside what a vector index found has the items of each row.
+    """
+    if getattr(labels, "ndim", 0) == 2 and Neighbours.find(scores) is not None:
+        return Interactions(labels)
     shape = getattr(scores, "shape", None)
     if shape is None and isinstance(scores, list | tuple) and scores and isinstance(scores[0], list | tuple):
         shape = len(scores), len(scores[0])

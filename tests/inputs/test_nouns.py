@@ -109,7 +109,7 @@ def test_interactions_and_recommendations():
 def test_recommendations_are_no_truth():
     items = fn.Recommendations(np.array([[1, 2], [3, 4]]))
     with pytest.raises(
-        fn.InvalidTypeError, match=r"Recommendations, which are predictions.* \[set\(items\) for items in"
+        fn.InvalidTypeError, match=r"Recommendations, which are predictions.* give fn.Interactions\(truth.items\)"
     ):
         fn.evaluate(items, [[1, 5], [3, 4]], "recall@2")
     assert fn.evaluate([set(row) for row in items.items], [[1, 5], [3, 4]], "recall@2").mean() == {"R@2": 3 / 4}
