@@ -17,11 +17,19 @@ import numpy as np
 from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import AS_IDS, ArrayTruth, layout_and_values, read_ragged
-from fastndcg.inputs.dicts import WHOLE_NUMBERS, holds_retrieved, is_id_list, is_id_rows, read_retrieved, snapshot
+from fastndcg.inputs.dicts import (
+    WHOLE_NUMBERS,
+    holds_hits,
+    holds_retrieved,
+    is_id_list,
+    is_id_rows,
+    read_retrieved,
+    snapshot,
+)
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.duplicates import make_duplicates, settle_closed
 from fastndcg.inputs.formats import LabelsInFile, read_file, read_path
-from fastndcg.inputs.frames import Frame, is_frame
+from fastndcg.inputs.frames import ColumnNames, Frame, is_frame
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.join import Joined, PairedRankings, join, join_runs
 from fastndcg.inputs.messages import (
@@ -109,6 +117,12 @@ def _read_golden_set(truth: Any, options: Options) -> Qrels:
     return Qrels.of_dict(read_golden_set(truth))
 
 
+def _read_hits(kind: type[AnyTable], rows: Any, names: ColumnNames) -> AnyTable:
+    from fastndcg.forms.rare_forms import read_hits  # late: most runs are of other forms
+
+    return read_hits(kind, rows, names)
+
+
 def _read_pivot(kind: type[AnyTable], frame: Frame, value: Any) -> AnyTable | None:
     """Read a matrix with ids, which is a frame of which no column has a usual name, and return None for others."""
     has_names = frame.candidates["query"] and frame.candidates["document"]  # one of which the index may have
@@ -177,7 +191,9 @@ def is_dict_of_numbers(value: Any) -> bool:
     """Return True for a dict that begins with a dict of numbers. It saves 9 of 159 calls for two dicts."""
     try:
         row = next(iter(value.values()), None) if type(value) is dict else None
-        return type(row) is dict and type(next(iter(row.values()), None)) in (int, float)
+        if type(row) is not dict or "hits" in row:  # which a response of Elasticsearch has after the time it took
+            return False
+        return type(next(iter(row.values()), None)) in (int, float)
     except RuntimeError:  # another thread changes it
         return False
 
@@ -320,6 +336,9 @@ FORMS = (
     InputForm("a dict of columns", _is_column_dict, _read_truth_frame, _read_run_frame, (dict,)),
     InputForm("a dict of retrieved documents", holds_retrieved,
               run=lambda run, options: choose_run(options).of_id_lists(read_retrieved(run)), types=(dict, list, tuple)),
+    InputForm("a dict of hits", holds_hits,
+              lambda truth, options: _read_hits(Qrels, truth, options.name_columns("truth")),
+              lambda run, options: _read_hits(choose_run(options), run, options.name_columns("predictions")), (dict,)),
     InputForm("a dict of dicts or of ids", is_mapping, lambda truth, _: read_dict(Qrels, truth),
               lambda run, options: choose_run(options).of_dict(run), (dict,)),
     InputForm("LensKit's lists of items", is_item_collection, _read_relevant_items, _read_recommended_items),

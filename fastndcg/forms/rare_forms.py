@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
-from fastndcg.inputs.frames import find_usual_roles, is_pandas
+from fastndcg.inputs.dicts import is_hit, list_retrieved, snapshot
+from fastndcg.inputs.frames import ColumnNames, find_usual_roles, is_distance, is_pandas
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Source
+from fastndcg.inputs.records import Records
 from fastndcg.inputs.table import Table, TableRows, refuse_repeated
-from fastndcg.rankings.validation import count_before
+from fastndcg.rankings.validation import Array, count_before, read_only
 
 Kind = TypeVar("Kind", bound=Table)
+Notes: TypeAlias = tuple[str, ...]
 
 
 def is_pivot(frame: Any) -> bool:
@@ -69,3 +73,62 @@ def make_item_frame(value: Any, name: str) -> Any:
             "Evaluate each part alone, or join the fields to one"
         )
     return value.to_df()
+
+
+HIT_IDS = ("_id", "id", "uuid", "pk", "objectID")  # of Elasticsearch, Qdrant, Weaviate, Milvus, Algolia
+
+
+def read_hits(kind: type[Kind], value: Mapping[Any, Any], given: ColumnNames) -> Kind:
+    """Read {query: list of dicts}, what a search returned or ratings of documents, by the names of their fields."""
+    rows = snapshot(value, kind.what)
+    hits: list[Mapping[str, Any]] = []
+    ends = [0]
+    for query, row in rows.items():
+        found = list_retrieved(row)
+        if found is None or not all(map(is_hit, found)):
+            raise InvalidTypeError(
+                f"`{kind.what}` must map each query to a list of dicts, as the first is, but {shorten(query)} maps to "
+                f"{shorten(row)}. Use one form"
+            )
+        hits += [hit if isinstance(hit, Mapping) else hit._asdict() for hit in found]
+        ends.append(len(hits))
+    names = list(dict.fromkeys(name for hit in hits for name in hit if isinstance(name, str)))
+    by_role = dict(given.by_role)
+    own_ids = [name for name in HIT_IDS if name in names]
+    if own_ids and not any(name.lower().endswith(("id", "no")) for name in given.find("document", names)):
+        by_role.setdefault("document", own_ids[0])  # a field `document` beside it may be a text
+    is_run = kind.value_name == "score"
+    distances = [name for name in names if is_distance(name)]
+    if is_run and distances and not given.find("score", names):
+        by_role["score"] = distances[0]
+    given = replace(given, by_role=by_role)
+    records = Records(hits, given, Source(f"`{kind.what}`", "hit"), kind.value_name)
+    offsets = read_only(np.array(ends, "i8"))
+    values, notes = kind._make_values(offsets), records.notes if is_run else ()
+    if is_run and records.is_ranked:
+        values = -records.read_numbers("rank")
+    elif records.has(kind.value_name):
+        values = records.read_numbers(kind.value_name)
+    if notes:
+        values, notes = _orient(values, offsets, by_role["score"], list(rows), notes)
+    source = Source(f"the {kind.what}", lists=offsets, columns=tuple(names), notes=notes)
+    queries = IdColumn.of(rows, f"ids of queries in the {kind.what}")
+    return kind.from_rows(TableRows.in_order(queries, offsets, records.read_ids("document"), values), source)
+
+
+def _orient(scores: Array, offsets: Array, name: str, queries: list[Any], notes: Notes) -> tuple[Array, Notes]:
+    """Return negative distances of sorted lists. Milvus calls similarities distances, too: these fall, and count."""
+    steps = np.diff(scores)
+    starts = offsets[(offsets > 0) & (offsets < len(scores))]
+    steps[starts - 1] = 0  # from one query to the next
+    falls, rises = steps <= 0, steps >= 0
+    if falls.all():
+        return scores, notes
+    if rises.all():
+        return -scores, (f"field {shorten(name)} falls in each list: its values were read as similarities",)
+    place = max(int(np.argmin(falls)), int(np.argmin(rises)))
+    query = queries[int(np.searchsorted(offsets, place, side="right")) - 1]
+    raise InvalidInputError(
+        f"the run: field {shorten(name)} must rise in the lists of all queries, as distances, or fall in all, but does "
+        f"not in query {shorten(query)}. Sort its hits, the best first"
+    )

@@ -8,9 +8,11 @@ retrievers are objects of other packages, read by their attributes alone.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Collection, Iterable, Mapping, Set, Sized
 from typing import Any, NoReturn
+from uuid import UUID
 
 import numpy as np
 
@@ -247,29 +249,53 @@ def _check_ids(what: str, query: Any, row: Any, ids: Iterable[Any]) -> None:
 
 
 # LangChain's documents have `id`, also in pairs with a score. LlamaIndex's nodes have `node_id`, and stand in objects
-# with `node` and `score`. Haystack's documents have `id`, and a retriever returns {"documents": [...]}. Scores are not
-# read: the list is in the order in which the prompt has it, and a score may be a distance.
-ID_NAMES = ("node_id", "id", "doc_id", "document_id")
+# with `node` and `score`. Haystack's documents have `id`, and a retriever returns {"documents": [...]}. Points of
+# Qdrant and hits of Milvus have `id`, objects of Weaviate `uuid`. Scores are not read: the list is in the order in
+# which the prompt has it, and a score may be a distance.
+ID_NAMES = ("node_id", "id", "doc_id", "document_id", "uuid")
+LISTS = ("body", "documents", "points", "objects", "matches", "hits")  # Elasticsearch's response has hits in hits
 
 
 def holds_retrieved(value: Any) -> bool:
     """Return True if the first filled list of queries has objects with an id, and for a mapping of empty lists."""
+    first = _find_first_hit(value)
+    return first is _EMPTY or (first is not None and not is_hit(first) and _is_document(first))
+
+
+def holds_hits(value: Any) -> bool:
+    """Return True for a mapping whose first filled list has dicts, or named tuples."""
+    return isinstance(value, Mapping) and is_hit(_find_first_hit(value))
+
+
+_EMPTY = object()
+
+
+def _find_first_hit(value: Any) -> Any:
+    """Return the first item of the first filled list, `_EMPTY` for a mapping of empty lists, None for other values."""
     is_mapping = isinstance(value, Mapping)
     if not is_mapping and not isinstance(value, list | tuple):
-        return False
-    for row in value.values() if is_mapping else value:
-        found = _list_documents(row) if is_mapping or isinstance(row, list | tuple) else None
+        return None
+    for row in snapshot(value, "the run").values() if is_mapping else value:
+        found = list_retrieved(row) if is_mapping or isinstance(row, list | tuple) else None
         if found is None:
-            return False
+            return None
         if found:
-            return _is_document(found[0])
-    return is_mapping and bool(value)
+            return found[0]
+    return _EMPTY if is_mapping and value else None
 
 
-def _list_documents(row: Any) -> list[Any] | tuple[Any, ...] | None:
-    """Return the list of a query, which Haystack has in a dict, or None for other values."""
-    if isinstance(row, Mapping):
-        row = row.get("documents")
+def is_hit(item: Any) -> bool:
+    """Return True for a dict or a named tuple."""
+    return isinstance(item, Mapping) or (isinstance(item, tuple) and hasattr(item, "_asdict"))
+
+
+def list_retrieved(row: Any) -> list[Any] | tuple[Any, ...] | None:
+    """Return the list of a query, which clients have in a dict or object, or None for other values."""
+    for _ in LISTS:
+        if isinstance(row, list | tuple | str | int | float):
+            break
+        get = row.get if isinstance(row, Mapping) else functools.partial(getattr, row)
+        row = next((inner for name in LISTS if (inner := get(name, None)) is not None), None)
     return row if isinstance(row, list | tuple) else None
 
 
@@ -291,7 +317,7 @@ def read_retrieved(value: Any) -> dict[Any, list[Any]]:
     """Return the ids of the documents of each query, in their order. Lists by position number the queries."""
     found = {}
     for query, row in value.items() if isinstance(value, Mapping) else enumerate(value):
-        documents = _list_documents(row)
+        documents = list_retrieved(row)
         if documents is None:
             raise InvalidTypeError(
                 f"the run must map each query to a list of documents, but {shorten(query)} maps to {shorten(row)}. "
@@ -307,6 +333,8 @@ def _find_id(query: Any, place: int, item: Any) -> str | int:
         found = getattr(document, name, None)
         if isinstance(found, str | int) and not isinstance(found, bool):
             return found
+        if isinstance(found, UUID):
+            return str(found)
     raise InvalidInputError(
         f"the run: each document must have an id, a text or a whole number, but document {place} of query "
         f"{shorten(query)}, a {type(document).__name__}, has none. Give ids when you index, or lists of what tells "

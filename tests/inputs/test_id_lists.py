@@ -3,6 +3,7 @@
 import collections
 import gzip
 import re
+import uuid
 from collections import OrderedDict
 from dataclasses import dataclass
 
@@ -99,7 +100,7 @@ BAD = {
     "scores": (RELEVANT, {"q1": [0.5, 0.1]}, r"where 0.5 is no id. Give {document: score}"),
     "labels": ({"q1": [True]}, RANKED, "where True is no id. Give {document: label}"),
     "pairs": (RELEVANT, {"q1": [("d1", 0.5)]}, r"where \('d1', 0.5\) is no id. .* give dict\(pairs\)"),
-    "hits": (RELEVANT, {"q1": [{"corpus_id": "d1", "score": 1}]}, r"is no id. .* give {hit\[ID\]: hit\[SCORE\]"),
+    "hits": (RELEVANT, {"q1": ["d0", {"corpus_id": "d1"}]}, r"is no id. .* give {hit\[ID\]: hit\[SCORE\]"),
     "None": (RELEVANT, {"q1": ["d1", None]}, "where None is no id. Give texts"),
     "mixed ids": (RELEVANT, {"q1": ["d1", 3]}, "all texts or all whole numbers, but one is 3. Use one type"),
     "mixed queries": (RELEVANT, {"q1": ["d1"], 2: ["d1"]}, "ids of queries in the run must be all texts or all"),
@@ -422,6 +423,99 @@ def test_results_of_retrievers(form):
     assert by_position.values.tolist() == expected.values[:2].tolist()
     fused = fn.fuse({"a": run, "b": RETRIEVED}, "rrf").to_dict()
     assert list(fused["q1"]) == ["d9", "d1"]
+
+
+@dataclass
+class Hit:
+    """What points of Qdrant and hits of Milvus have."""
+
+    id: str
+    score: float | None = None
+
+
+@dataclass
+class Answer:
+    """What clients return: points of Qdrant, objects of Weaviate."""
+
+    points: list | None = None
+    objects: list | None = None
+
+
+@dataclass
+class WeaviateObject:
+    uuid: uuid.UUID
+
+
+Row = collections.namedtuple("Row", "id distance")
+FALLING = {"d9": 0.8, "d1": 0.5, "d3": 0.2}
+CLIENTS = {
+    "Qdrant": (lambda name: Hit(name, FALLING[name]), lambda hits: Answer(points=hits), ""),
+    "Qdrant's REST": (lambda name: {"id": name, "score": FALLING[name]}, lambda hits: {"points": hits}, ""),
+    "Pinecone": (lambda name: {"id": name, "score": FALLING[name]}, lambda hits: {"matches": hits}, ""),
+    "Elasticsearch": (lambda name: {"_index": "i", "_id": name, "_score": FALLING[name], "_source": {"x": 1}},
+        lambda hits: {"took": 3, "hits": {"total": {"value": 2}, "hits": hits}}, ""),
+    "Milvus, L2": (lambda name: {"id": name, "distance": 1 - FALLING[name], "entity": {}}, list, "negative values"),
+    "Milvus, COSINE": (lambda name: {"id": name, "distance": FALLING[name], "entity": {}}, list, "as similarities"),
+    "pgvector": (lambda name: {"id": name, "document": "text", "distance": 1 - FALLING[name]}, list, "negative"),
+    "pgvector's named tuples": (lambda name: Row(name, 1 - FALLING[name]), tuple, "column 'distance' has distances"),
+    "texts without scores": (lambda name: {"id": name, "text": "…"}, list, ""),
+    "ranks": (lambda name: {"docid": name, "id": 7, "rank": int(10 - 9 * FALLING[name])}, list, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_results_of_search_clients(client):
+    """The list of each query is the best first, whether numbers are distances or similarities."""
+    hit, answer, note = CLIENTS[client]
+    expected = fn.evaluate(TRUTH, RETRIEVED, "rr, recall@1, ndcg")
+    run = {query: answer([hit(name) for name in names]) for query, names in RETRIEVED.items()}
+    for evaluate in (fn.evaluate, fn.reference.evaluate):
+        result = evaluate(TRUTH, run, "rr, recall@1, ndcg")
+        assert result.to_dict() == expected.to_dict()
+    assert note in str(fn.evaluate(TRUTH, run, "rr"))
+    assert {query: list(fn.Run(run)[query]) for query in fn.Run(run)} == RETRIEVED
+    assert fn.evaluate(TRUTH, fn.Run(run, duplicates="first"), "rr").means() == fn.evaluate(TRUTH, run, "rr").means()
+
+
+def test_hits_of_search_clients_by_score_and_by_named_fields():
+    """Hits with scores may be in any order."""
+    hits = {"q1": [{"id": "d1", "score": 0.2}, {"id": "d9", "score": 0.8}], "q2": []}
+    assert fn.Run(hits).to_dict() == {"q1": {"d1": 0.2, "d9": 0.8}, "q2": {}}
+    named = {"q1": [{"key": "d1", "points": 2.0}]}
+    assert fn.Run(named, columns={"document": "key", "score": "points"}).to_dict() == {"q1": {"d1": 2.0}}
+    again = {"q1": [{"id": "d1", "score": 0.2}, {"id": "d1", "score": 0.8}]}
+    assert fn.Run(again, duplicates="best").to_dict() == {"q1": {"d1": 0.8}}
+    key = uuid.UUID(int=7)
+    assert fn.Run({"q1": Answer(objects=[WeaviateObject(key)])}).to_dict() == {"q1": {str(key): -1.0}}
+
+
+def test_ratings_in_lists_of_dicts():
+    ratings = {"q1": [{"_index": "i", "_id": "a", "rating": 2}, {"_index": "i", "_id": "b", "rating": 0}], "q2": []}
+    assert fn.Qrels(ratings).to_dict() == {"q1": {"a": 2, "b": 0}, "q2": {}}
+    assert fn.evaluate(ratings, {"q1": ["b", "a"]}, "rr").to_dict() == {"q1": {"RR": 0.5}, "q2": {"RR": 0.0}}
+    assert fn.Qrels({"q1": [{"id": "a", "text": "…"}]}).to_dict() == {"q1": {"a": 1}}
+
+
+NEAR = {"id": "d1", "distance": 0.1}
+FAR = {"id": "d2", "distance": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("hits", "message"),
+    [
+        ({"q1": [NEAR, FAR], "q2": [FAR, NEAR]}, "or fall in all, but does not in query 'q2'. Sort its hits"),
+        ({"q1": [NEAR], "q2": [NEAR, {"id": "d3", "distance": 1.0}, FAR]}, "does not in query 'q2'. Sort its hits"),
+        ({"q1": [NEAR], "q2": 3}, "each query to a list of dicts, as the first is, but 'q2' maps to 3. Use one form"),
+        ({"q1": [NEAR, "d2"]}, "as the first is, but 'q1' maps to .*d2.*. Use one form"),
+        ({"q1": [NEAR, {"id": "d2"}]}, "hit 1: a record must have the field 'distance', as others have"),
+        ({"q1": [NEAR | {"distance": "x"}]}, "hit 0: distance must be a number, but is 'x'"),
+        ({"q1": [{"key": "d1"}]}, r"but has none of its usual names: its columns are 'key'.*\{'document': NAME\}"),
+        ({"q1": [NEAR, NEAR]}, "document d1 of query q1 is in places 0 and 1 of its list"),
+    ],
+)
+def test_hits_that_cannot_be_read(hits, message):
+    with pytest.raises(fn.FastndcgError, match=message):
+        fn.Run(hits)
 
 
 def test_documents_without_ids_are_refused():
