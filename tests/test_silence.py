@@ -570,17 +570,16 @@ def test_labels_of_which_none_reaches_1_are_noted(labels, metrics, names, tmp_pa
 def test_published_values_have_the_range_of_their_metric():
     shares = {"a": {"x": 0.48, "y": 0.5, "z": 0.44}, "b": {"x": 0.38, "y": 0.4, "z": 0.41}}
     percent = {system: {name: 100 * value for name, value in row.items()} for system, row in shares.items()}
-    board, plain = fn.leaderboard(percent), fn.leaderboard(shares)
-    assert "ndcg@10 is from 0 to 1: values were read as percent of it" in board.notes
-    assert [row.low for row in board.rows] == pytest.approx([100 * row.low for row in plain.rows])
-    assert not any("percent of" in note for note in plain.notes)
+    assert fn.leaderboard(shares, metric="ndcg@10").metric == "ndcg@10"
+    assert fn.leaderboard(percent).metric == "mean"  # none was named
     for wrong, named in (
+        (percent, "a has 48 for x. All are in percent: divide them by 100, or leave `metric` out"),
         ({"a": shares["a"], "b": percent["b"]}, "b has 38 for x"),
         ({"a": percent["a"], "b": {"x": 1200, "y": 1, "z": 1}}, "a has 48 for x"),
         ({"a": shares["a"], "b": shares["b"] | {"z": -0.1}}, "b has -0.1 for z"),
     ):
-        with pytest.raises(fn.InvalidInputError, match=f"ndcg@10 from 0 to 1, or all in percent, but {named}"):
-            fn.leaderboard(wrong)
+        with pytest.raises(fn.InvalidInputError, match=f"nDCG@10 from 0 to 1, but {named}"):
+            fn.leaderboard(wrong, metric="ndcg@10")
         assert not any("percent of" in note for note in fn.leaderboard(wrong, metric="Elo").notes)
 
 

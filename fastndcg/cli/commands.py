@@ -248,18 +248,20 @@ means on the same queries can have.
     "leaderboard": Command(
         "gate:run_leaderboard", "(TABLE | QRELS RUN RUN ...)", "rank systems, with the ranks that the data allow",
         """\
-Rank systems, with the ranks that the data allow. TABLE has the columns system, dataset and value, such as published
-means, as CSV, Parquet or Arrow, or is JSON of {system: {dataset: value}}: ranks are about other data sets. QRELS with
-two runs or more is one data set: ranks are about other queries.
+Rank systems, with the ranks that the data allow. TABLE has published means, as CSV, Parquet, Arrow or JSON: ranks are
+about other data sets. Its columns are system, dataset and value; or system and each data set; or dataset and each
+system. JSON may be {system: {dataset: value}}. An empty cell is missing. QRELS with two runs or more is one data set:
+ranks are about other queries.
 """,
         """\
-  fastndcg leaderboard published.csv
+  fastndcg leaderboard published.csv -m ndcg@10
+  fastndcg leaderboard published.csv --columns system=encoder,dataset=corpus,value=ndcg
   fastndcg leaderboard qrels.txt a.run b.run c.run -m ndcg@10
 """,
         {
             "": "qrels (table), runs (none), names",
             "what is ranked": "metric (ranked), level, replicates, seed, convention",
-            **READING,
+            **READING | {"how files are read": "columns (ranked), qrels-format, run-format"},
             **CHUNKS,
             **OUTPUT,
         },

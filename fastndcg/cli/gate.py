@@ -6,11 +6,9 @@ import argparse
 from typing import Any
 
 from fastndcg.cli import files, options, output
-from fastndcg.errors import InvalidInputError, join_names, shorten
+from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import parse_metrics
 
-COLUMNS = ("system", "dataset", "value")  # of published means
-TABLE = f"Give CSV, Parquet or Arrow with the columns {', '.join(COLUMNS)}, or JSON of {{system: {{dataset: value}}}}"
 EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3, "not comparable": 4}
 
 
@@ -105,7 +103,8 @@ def _run_audit(arguments: argparse.Namespace) -> None:
 
 def run_leaderboard(arguments: argparse.Namespace) -> None:
     """Write the leaderboard."""
-    (metric,) = parse_metrics([arguments.metric])
+    (metric,) = [None] if arguments.metric is None else parse_metrics([arguments.metric])
+    from fastndcg.inputs.published import read_published
     from fastndcg.statistics.leaderboard import leaderboard  # imports numpy, which the checks above do without
 
     settings = options.pick(arguments, "level replicates seed")
@@ -115,46 +114,5 @@ def run_leaderboard(arguments: argparse.Namespace) -> None:
         settings |= options.pick(arguments, "convention threads")
         board = leaderboard({"queries": qrels}, systems, metric, **settings)
     else:
-        board = leaderboard(read_table(arguments.qrels), metric=metric, **settings)
+        board = leaderboard(read_published(arguments.qrels, arguments.columns.truth), metric=metric, **settings)
     output.write_result(arguments, board)
-
-
-def read_table(path: str) -> Any:
-    """
-    Read published means from a file: a table of them, or JSON of {system: {data set: value}}.
-
-    Raises
-    ------
-    InvalidInputError
-        If a column is missing, a value is no number, or a system has two values of a data set.
-    """
-    from fastndcg.inputs.files import File
-    from fastndcg.inputs.formats import read_columns
-
-    with File(path) as file:
-        table = read_columns(file, "published means", TABLE, lambda names: [n for n in names if n.strip() in COLUMNS])
-    if isinstance(table, list):
-        return table[0] if len(table) == 1 else table  # `leaderboard` refuses others than a dict
-    if any(table.column_names.count(name) != 1 for name in COLUMNS):
-        raise InvalidInputError(
-            f"{file.name} must have the columns {', '.join(COLUMNS)}, but has {join_names(table.column_names)}. "
-            "Correct the header, or give runs after QRELS."
-        )
-    values: dict[str, dict[str, float]] = {}
-    rows = zip(*(table[name].to_pylist() for name in COLUMNS), strict=True)
-    for row, (system, dataset, value) in enumerate(rows):
-        cells = values.setdefault(str(system), {})
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            raise InvalidInputError(
-                f"{file.name}, row {row}: must have a number as value, not {shorten(value)}. Leave out a cell that is "
-                "missing."
-            ) from None
-        if str(dataset) in cells:
-            raise InvalidInputError(
-                f"{file.name}, row {row}: system {shorten(system)} must have one value of {shorten(dataset)}, but has "
-                "two. Remove one."
-            )
-        cells[str(dataset)] = number
-    return values

@@ -142,7 +142,8 @@ OPTIONS = {
     "metrics (gate)": _metrics("", f"those of a saved baseline, else {DEFAULT_METRICS}"),
     "metric (one)": _metric("one metric"),
     "metric (tuned)": _metric("the metric to improve"),
-    "metric (ranked)": _metric("the metric"),
+    "metric (ranked)": _option("-m --metric --metrics", "METRIC", "the metric (default: ndcg@10, none of a TABLE)",
+        "metrics"),
     "metric (plan)": _option("-m --metric --metrics", "METRIC", "a metric of the files (default: the first)"),
     "convention": _convention("default", default="default"),
     "convention (gate)": _convention("that of a saved baseline, else default"),
@@ -165,6 +166,7 @@ OPTIONS = {
     "columns (spans)": _option("--columns", "ROLE=NAME,…", "names of columns, such as 'document=file,start=from'; "
         "roles are query, document, start, end, weight, rank and score (default: usual names)", action="append"),
     "overlap": _first("--overlap", choices.SpanOverlap, "how characters of several chunks count: once, or each time"),
+    "columns (ranked)": _columns("'query=member,label=stars'", "; of a TABLE system, dataset and value"),
     "columns (runs)": _columns("'query=member,score=model'"),
     "qrels-format": _option("--qrels-format", "NAME", "the format of QRELS if it cannot be detected, such as "
         "'trec_diversity' (query subtopic document label)"),

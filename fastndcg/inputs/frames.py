@@ -94,11 +94,12 @@ SWAPPED = {
 def _spell(words: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return names as they are spelled, and their letters and digits alone."""
     names = words.split()
-    return frozenset(names), frozenset(map(_simplify, names))
+    return frozenset(names), frozenset(map(simplify, names))
 
 
 @functools.lru_cache(1 << 12)
-def _simplify(name: str) -> str:
+def simplify(name: str) -> str:
+    """Return a name in small letters, without blanks, "_", "-" and "."."""
     return re.sub(r"[\s_.\-]", "", name.lower())
 
 
@@ -191,7 +192,7 @@ def find_usual_names(role: str, names: Iterable[str]) -> list[str]:
         return usual
 
     def order(name: str) -> tuple[int, bool]:
-        letters = _simplify(name)
+        letters = simplify(name)
         kind = 0 if letters in FIRST_IDS else 1 if letters.endswith(("id", "ids", "idx")) else 2
         return kind, name not in spelled
 
@@ -201,7 +202,7 @@ def find_usual_names(role: str, names: Iterable[str]) -> list[str]:
 
 def is_distance(name: str) -> bool:
     """Return True for a usual name of distances, which are lower where documents are better."""
-    return DISTANCE.fullmatch(_simplify(name)) is not None
+    return DISTANCE.fullmatch(simplify(name)) is not None
 
 
 def note_distances(name: str) -> tuple[str, ...]:
@@ -230,7 +231,7 @@ def _choose(usual: tuple[frozenset[str], frozenset[str]], names: Iterable[str]) 
 
 
 def _choose_all(letters: frozenset[str], names: Iterable[str]) -> list[str]:
-    return [name for name in names if _simplify(name) in letters]
+    return [name for name in names if simplify(name) in letters]
 
 
 PLAIN = {str, dict, list, tuple, type(None)}  # of values that are no frames
@@ -314,7 +315,7 @@ class Frame:
         opened = open_table(frame, name)
         self._is_pandas = is_pandas(opened)
         self.tables = opened if isinstance(opened, TableSource) else None
-        self._names, self._read, self._n_rows = _open_columns(opened, name)
+        self._names, self._read, self._n_rows = open_columns(opened, name)
         self.candidates = find_roles(self.given, tuple(self._names))
 
     @functools.cached_property
@@ -636,7 +637,7 @@ class Frame:
             )
 
 
-def _open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]], Any], int | None]:
+def open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]], Any], int | None]:
     """Return the names of a frame's columns, a function that reads some of them, and the number of rows if known."""
     if isinstance(frame, TableSource):
         return list(frame.names), functools.partial(frame.read_whole, name=name), None

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fastndcg.choices import BoardMean, BoardUnit
-from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, Words, join_names, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports import dump_json
 from fastndcg.inputs.messages import answer_keywords
+from fastndcg.inputs.published import Published, read_published
 from fastndcg.metrics.metric import Metric, check_direction, parse_single_metric
 from fastndcg.named_conventions import Convention
-from fastndcg.parsing import as_float
-from fastndcg.rankings.validation import MOST, Array
+from fastndcg.rankings.validation import Array
 from fastndcg.results.kinds import PairResults
 from fastndcg.results.notes import describe_judged, describe_missing, notes_on_results, notes_on_systems
 from fastndcg.results.results import Results
@@ -109,7 +109,7 @@ class Leaderboard(Table[BoardRow]):
     notes : tuple of str
         What the ranks are about, and what needs attention.
     metric : str
-        The metric.
+        The metric, "mean" for published means without a name.
     level : float
         The confidence level.
 
@@ -204,7 +204,7 @@ def _format_rank_set(row: BoardRow) -> str:
 def leaderboard(
     truths: Any,
     systems: Mapping[str, Any] | None = None,
-    metric: str | Metric = "ndcg@10",
+    metric: str | Metric | None = None,
     *,
     mean: BoardMean = "datasets",
     resample: BoardUnit | None = None,
@@ -225,14 +225,17 @@ def leaderboard(
 
     Parameters
     ----------
-    truths : {data set: truth}, frame, {system: {data set: value}} or Comparison
-        The truth of each data set, as `evaluate` takes it. Or published means: a frame with the columns "system",
-        "dataset" and "value", or a dict of dicts. Or a comparison, whose queries are one data set.
+    truths : {data set: truth}, {system: {data set: value}}, frame, path or Comparison
+        The truth of each data set, as `evaluate` takes it. Or published means: a dict of dicts, or a frame or file with
+        the columns "system", "dataset" and "value", or one row a system and one column a data set. Or a comparison,
+        whose queries are one data set.
     systems : {system: {data set: predictions}}, optional
         Predictions as `evaluate` takes them, or `Results`. Left out for published means and comparisons.
-    metric : str or Metric
-        One metric, the same for all data sets. For published means, its name. Where lower values are better, the lowest
-        mean is first. Of a name that is not known, higher values are. A metric without direction is an error.
+    metric : str or Metric, optional
+        One metric, the same for all data sets, by default nDCG@10, or the first of a comparison. For published means,
+        its name, by default none. Where lower values are better, the lowest mean is first. Without a known name, higher
+        values are better. A metric without direction is an error, and so are published means outside of its range:
+        divide those in percent by 100, or leave `metric` out.
     mean : {'datasets', 'queries'}
         What counts alike: data sets, whose means are averaged, or queries.
     resample : {'queries', 'datasets'}, optional
@@ -281,11 +284,12 @@ def leaderboard(
         if hasattr(truths, "differences") and hasattr(truths, "columns") and hasattr(truths, "systems"):
             if resample == "datasets":
                 raise InvalidInputError("`resample` must be 'queries' for a comparison, which is of one data set.")
-            board = rank_comparison(truths, metric, settings)
+            board = rank_comparison(truths, truths.metrics[0] if metric is None else metric, settings)
             board.notes += tuple(notes_on_results(truths.results, [Metric.parse(board.metric)]))
             return board
-        return _rank_published(_read_published(truths), str(metric), mean, resample, settings)
-    parsed = parse_single_metric(metric, "Make a leaderboard of each.", None)
+        published = truths if isinstance(truths, Published) else read_published(truths)
+        return _rank_published(published, metric, mean, resample, settings)
+    parsed = parse_single_metric("ndcg@10" if metric is None else metric, "Make a leaderboard of each.", None)
     check_direction([parsed], "a leaderboard")
     if not isinstance(truths, Mapping) or not isinstance(systems, Mapping):
         raise InvalidTypeError(
@@ -434,7 +438,7 @@ def _describe_ranks(unit: str, settings: Settings) -> str:
 
 
 def _rank_published(
-    published: Mapping[str, Mapping[str, float]], metric: str, mean: str, resample: str | None, settings: Settings
+    published: Published, metric: str | Metric | None, mean: str, resample: str | None, settings: Settings
 ) -> Leaderboard:
     """Return the leaderboard of published means, one a system and data set."""
     if resample == "queries" or mean == "queries":
@@ -442,79 +446,53 @@ def _rank_published(
             "`resample` and `mean` must be 'datasets' for published means, which say nothing about queries. Pass the "
             "truths and the predictions."
         )
-    _check_systems(published)
-    names = list(dict.fromkeys(name for values in published.values() for name in values))
-    common = [name for name in names if all(name in values for values in published.values())]
-    notes: list[str] = []
+    means = published.means
+    _check_systems(means)
+    names = list(dict.fromkeys(name for values in means.values() for name in values))
+    common = [name for name in names if all(name in values for values in means.values())]
+    notes = list(published.notes)
     _check_common(common, len(names), notes)
-    sign, bounds = _read_metric(metric, notes)
-    table = np.array([[float(values[name]) for values in published.values()] for name in common])
-    if not (np.abs(table) <= MOST).all():
-        raise InvalidInputError(
-            f"published means must be numbers from {-MOST:g} to {MOST:g}, but one is not. Leave the cell out."
-        )
-    n_missing = [len(names) - len(values) for values in published.values()]
-    values = _DataSets(common, list(table[:, None, :]), n_missing, len(published))
-    bounds, range_notes = _find_range(metric, bounds, table, common, list(published))
-    notes += range_notes
-    return _rank_values(values, list(published), metric, "datasets", "datasets", settings, bounds, notes, sign)
+    parsed = _read_metric(metric, notes)
+    table = np.array([[values[name] for values in means.values()] for name in common])
+    bounds = _find_range(parsed, table, common, list(means))
+    n_missing = [len(names) - len(values) for values in means.values()]
+    values = _DataSets(common, list(table[:, None, :]), n_missing, len(means))
+    about = list(means), "mean" if metric is None else str(metric), "datasets", "datasets"
+    return _rank_values(values, *about, settings, bounds, notes, parsed.sign if parsed else 1)
 
 
-def _read_metric(metric: str, notes: list[str]) -> tuple[int, Bounds]:
-    """Return the sign of a published metric, and its range. Add a note for a name that is not known."""
+def _read_metric(metric: str | Metric | None, notes: list[str]) -> Metric | None:
+    """Return the metric of published means. Add a note if there is none, or if its name is not known."""
+    if metric is None:
+        notes.append("no metric is named: higher values are taken for better")
+        return None
     try:
-        parsed = Metric.parse(metric)
+        parsed = Metric.parse(str(metric))
     except InvalidInputError:
-        notes.append(f"{show_name(metric)} is not known: higher values are taken for better")
-        return 1, None
+        notes.append(f"{show_name(str(metric))} is not known: higher values are taken for better")
+        return None
     check_direction([parsed], "a leaderboard")
-    return parsed.sign, find_bounds(parsed)
+    return parsed
 
 
-def _find_range(
-    metric: str, bounds: Bounds, table: Array, data_sets: Sequence[str], systems: Sequence[str]
-) -> tuple[Bounds, list[str]]:
-    """Return the range of published means, and a note if they are in percent of the range of the metric."""
+def _find_range(metric: Metric | None, table: Array, data_sets: Sequence[str], systems: Sequence[str]) -> Bounds:
+    """Return the range of published means. Raise for values outside of that of their metric, such as percent."""
+    bounds = find_bounds(metric) if metric else None
     if bounds is None:
-        return ((0.0, 1.0) if table.min() >= 0 and table.max() <= 1 else None), []
+        return (0.0, 1.0) if table.min() >= 0 and table.max() <= 1 else None
     low, high = bounds
     is_outside = (table < low) | (table > high)
     if not is_outside.any():
-        return bounds, []
-    if is_outside.any(axis=0).all() and table.min() >= 100 * low and table.max() <= 100 * high:
-        return (100 * low, 100 * high), [f"{metric} is from {low:g} to {high:g}: values were read as percent of it"]
+        return bounds
     place, system = np.argwhere(is_outside)[0].tolist()
+    is_percent = is_outside.any(axis=0).all() and table.min() >= 100 * low and table.max() <= 100 * high
     raise InvalidInputError(
-        f"`truths` must have values of {metric} from {low:g} to {high:g}, or all in percent, but "
-        f"{show_name(systems[system])} has {table[place, system]:g} for {show_name(data_sets[place])}. Bring all to "
-        "one unit, or name the metric that they are of: metric="
-    )
-
-
-def _read_published(table: Any) -> dict[str, dict[str, float]]:
-    """Return {system: {data set: value}} of a frame with these columns, or of such a dict."""
-    columns = [str(name) for name in getattr(table, "columns", ())]
-    if {"system", "dataset", "value"} <= set(columns):
-        rows = zip(*(np.asarray(table[name]).tolist() for name in ("system", "dataset", "value")), strict=True)
-        published: dict[str, dict[str, float]] = {}
-        for system, name, value in rows:
-            cells = published.setdefault(str(system), {})
-            if str(name) in cells:
-                raise InvalidInputError(
-                    f"`truths` must have one value a system and data set, but {show_name(system)} has two of "
-                    f"{show_name(name)}. Remove one."
-                )
-            if value is not None and not math.isnan(value):
-                cells[str(name)] = float(value)
-        return published
-    if isinstance(table, Mapping) and all(isinstance(values, Mapping) for values in table.values()):
-        numbers = (as_float(value) for values in table.values() for value in values.values())
-        if all(number is not None and not abs(number) > MOST for number in numbers):
-            return {str(system): {str(name): float(value) for name, value in values.items()}
-                    for system, values in table.items()}  # fmt: skip
-    raise InvalidTypeError(
-        "`truths` without `systems` must be a frame with the columns system, dataset and value, or {system: {data set: "
-        f"value}}, got {shorten(table)}. Or pass `systems`."
+        f"`truths` must have values of {metric} from {low:g} to {high:g}, but {show_name(systems[system])} has "
+        f"{table[place, system]:g} for {show_name(data_sets[place])}. ",
+        "All are in percent: divide them by 100" if is_percent else "Bring all to one unit",
+        ", or leave ",
+        Words("`metric`", "--metric"),
+        " out.",
     )
 
 

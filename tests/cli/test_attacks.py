@@ -198,9 +198,10 @@ def test_tables_are_read_as_everywhere(inputs, run):
     for name in ("packed.csv.gz", "tabs.tsv", "table.parquet", "nested.json"):
         assert run("leaderboard", name) == (0, expected, ""), name
     for wrong, message in {
-        "system,dataset\na,x\n": "must have the columns system, dataset, value, but has 'system', 'dataset'. Correct",
-        "system,dataset,value\na,x,0.5\na,y,high\n": "row 1: must have a number as value, not 'high'. Leave out",
-        "system,dataset,value\na,x,0.5\na,x,0.6\n": "row 1: system 'a' must have one value of 'x', but has two. Remove",
+        "system,dataset\na,x\n": "but has the columns 'system', 'dataset'. Name them by --columns system=NAME,dataset",
+        "model,x,y\na,0.5,0.6\nb,0.5,high\n": "wrong.csv, row 1, column 'y': must have a number up to",
+        "system,dataset,value\na,x,0.5\na,y,high\n": "row 1, column 'value': must have a number up to 1e+100 as value",
+        "system,dataset,value\na,x,0.5\na,x,0.6\n": "row 1, column 'value': system 'a' must have one value of 'x'",
     }.items():
         Path("wrong.csv").write_text(wrong)
         code, _, err = run("leaderboard", "wrong.csv")

@@ -1,6 +1,7 @@
 """leaderboard: ranks by hand, rank sets of systems that do not differ, and what is missing."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -108,14 +109,108 @@ def test_published_means():
     assert fn.leaderboard(by_system).rows == found.rows
     with pytest.raises(fn.InvalidInputError, match="which say nothing about queries"):
         fn.leaderboard(frame, resample="queries")
-    with pytest.raises(fn.InvalidInputError, match="has two of d0"):
+    assert "no metric is named: higher values are taken for better" in found.notes
+    with pytest.raises(
+        fn.InvalidInputError, match="row 36, column 'value': system 's0' must have one value of 'd0', but has two"
+    ):
         fn.leaderboard(pandas.concat([frame, frame]))
+
+
+MEANS = {"a": {"x": 0.5, "y": 0.6, "z": 0.4}, "b": {"x": 0.4, "z": 0.3}, "7": {"x": 0.1, "y": 0.2, "z": 0.3}}
+SETS = ("x", "y", "z")
+LONG = [(system, name, row.get(name)) for system, row in MEANS.items() for name in SETS]
+
+
+def list_forms():
+    """Return the same means as dicts, records, and columns, long, a row a system, and a row a data set."""
+    rows = [{"Model": s, "Rank (Borda)": 1 + i, **row, "Avg.": 0.9} for i, (s, row) in enumerate(MEANS.items())]
+    return {
+        "dict": MEANS,
+        "missing": {s: {name: row.get(name) for name in SETS} for s, row in MEANS.items()},
+        "nan": {s: {name: row.get(name, float("nan")) for name in SETS} for s, row in MEANS.items()},
+        "long": dict(zip(("model_name", "task_name", "main_score"), map(list, zip(*LONG, strict=True)), strict=True)),
+        "metric": [{"system": s, "dataset": d, "ndcg@10": value} for s, d, value in LONG],
+        "systems": rows,
+        "data sets": [{"Task": name, **{s: row.get(name) for s, row in MEANS.items()}} for name in (*SETS, "Average")],
+    }
+
+
+@pytest.mark.parametrize("name", list_forms())
+@pytest.mark.parametrize("form", ["as it is", "pandas", "index", "polars", "csv", "json"])
+def test_forms_of_published_means(name, form, tmp_path):
+    """Each is the same leaderboard, with a missing cell, and without means and ranks that are columns."""
+    data = list_forms()[name]
+    if form in ("pandas", "index", "polars", "csv"):
+        if name in ("dict", "missing", "nan"):
+            pytest.skip("is no table")
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(data)
+        if form == "index":
+            data = frame.set_index(list(frame.columns[: 1 if "s" in name else 2]))
+        elif form == "csv":
+            data = tmp_path / "table.csv"
+            frame.to_csv(data, index=False)
+        else:
+            data = frame if form == "pandas" else pytest.importorskip("polars").from_pandas(frame)
+    elif form == "json":
+        (tmp_path / "table.json").write_text(json.dumps(data).replace("NaN", "null"))
+        data = tmp_path / "table.json"
+        if name == "long":
+            pytest.skip("columns are no records")
+    found = fn.leaderboard(data, metric="ndcg@10")
+    assert found.rows == fn.leaderboard(MEANS, metric="ndcg@10").rows
+    assert {row.system: row.n_missing for row in found} == {"a": 0, "b": 1, "7": 0}
+    left_out = [note for note in found.notes if "which are left out. Rename" in note]
+    assert len(left_out) == (name in ("systems", "data sets"))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"a": {"x": 0.5}, "b": {"x": "high"}}, "`truths`, 'x' of 'b': must have a number up to"),
+        ({"a": {"x": 0.5}, "b": None}, "`truths`, 'b': must be {data set: value}, not None"),
+        ([{"model": "a", "x": 0.5}, {"model": "b", "x": "1.5 %"}], "`truths`, row 1, column 'x': must have a number"),
+        ([{"model": "a", "x": 0.5}, {"x": 0.5}], "row 1, column 'x': must be of a system and a data set"),
+        (
+            {"nq": {"q1": {"d1": 1}}},
+            "`truths`, 'q1' of 'nq': must have a number up to 1e+100 as value, not {'d1': 1}. Or",
+        ),
+        ({"model": ["a", "b"], "x": [0.5]}, "`truths` without `systems` must be a frame with"),
+        ([{"a": 0.5, "b": 0.5}], "has the columns 'a', 'b'. Name them so: frame.rename(columns={NAME: 'system'})"),
+        ([{"model": "a", "task": "x", "rr": 1, "map": 1}], "has the columns 'model', 'task', 'rr', 'map'. Name"),
+        ([{"model": "a", "run": "a", "x": 1}], "has the columns 'model', 'run', 'x'. Name"),
+    ],
+)
+def test_errors_of_published_means_name_the_place(data, message):
+    with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
+        fn.leaderboard(data)
+
+
+def test_columns_on_the_command_line(tmp_path, capsys):
+    """Named columns are read, and an option that fits no table says what it needs."""
+    path = tmp_path / "table.csv"
+    path.write_text("encoder,corpus,ndcg,rr\n" + "".join(f"{s},{d},{v or ''},0\n" for s, d, v in LONG))
+    assert cli.main(["leaderboard", str(path)]) == 2
+    assert "Name them by --columns system=NAME,dataset=NAME,value=NAME" in capsys.readouterr().err
+    assert cli.main(["leaderboard", str(path), "--columns", "system=encoder,dataset=corpus,value=ndcg"]) == 0
+    assert capsys.readouterr().out == f"{fn.leaderboard(MEANS)}\n"
+    assert cli.main(["leaderboard", str(path), "--columns", "query=encoder"]) == 2
+    path.write_text(json.dumps(MEANS))
+    assert cli.main(["leaderboard", str(path), "--columns", "system=encoder"]) == 2
+    assert "without columns to name" in capsys.readouterr().err
+    path.write_text("model,x,x\na,51,52\nb,48,47\n")
+    assert cli.main(["leaderboard", str(path)]) == 2
+    assert "has the columns 'model', 'x', 'x'" in capsys.readouterr().err
+    path.write_text("model,x,y\na,51,52\nb,48,47\n")
+    assert cli.main(["leaderboard", str(path), "-m", "ndcg@10"]) == 2
+    assert "divide them by 100, or leave --metric out" in capsys.readouterr().err
 
 
 def test_comparison():
     generator = np.random.default_rng(2)
     results = {name: results_of(generator.beta(2, 2, (40, 2))) for name in "abc"}
     comparison = fn.compare(results)
+    assert fn.leaderboard(comparison).metric == str(comparison.metrics[0])
     found = fn.leaderboard(comparison, metric=comparison.metrics[1])
     assert {row.system: row.mean for row in found.rows} == {
         row.system: pytest.approx(row.mean) for row in comparison.rows if row.metric == str(comparison.metrics[1])
@@ -147,7 +242,10 @@ def test_command(tmp_path, capsys):
     assert [row["system"] for row in json.loads(capsys.readouterr().out)["rows"]] == ["s2", "s1", "s0"]
     table.write_text("system,dataset,value\na,x,one\n")
     assert cli.main(["leaderboard", str(table)]) == 2
-    assert "published.csv, row 0: must have a number as value, not 'one'" in capsys.readouterr().err
+    assert (
+        "published.csv, row 0, column 'value': must have a number up to 1e+100 as value, not 'one'"
+        in capsys.readouterr().err
+    )
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("".join(f"q{q} 0 a 1\n" for q in range(20)))
     for name, score in (("good", 2), ("poor", 0)):
