@@ -99,6 +99,12 @@ def is_golden_set(value: Any) -> bool:
     return is_list and "query" in value[0] and "expected_chunks" in value[0]
 
 
+def is_rating_list(value: Any) -> bool:
+    """Return True for a list of dicts of a query and its ratings, as OpenSearch and Elasticsearch have them."""
+    ratings = value[0].get("ratings") if isinstance(value, list) and value and isinstance(value[0], Mapping) else None
+    return isinstance(ratings, list) and all(isinstance(rating, Mapping) for rating in ratings)
+
+
 def is_indexed_series(value: Any) -> bool:
     """Return True for a Series of pandas with an index of queries and documents."""
     return is_series(value) and getattr(value.index, "nlevels", 1) == 2
@@ -115,6 +121,12 @@ def _read_golden_set(truth: Any, options: Options) -> Qrels:
     from fastndcg.forms.rare_forms import read_golden_set  # late: most truths are of other forms
 
     return Qrels.of_dict(read_golden_set(truth))
+
+
+def _read_ratings(truth: Any, options: Options) -> Qrels:
+    from fastndcg.forms.rare_forms import list_ratings  # late: most truths are of other forms
+
+    return _read_hits(Qrels, list_ratings(truth), options.name_columns("truth"))
 
 
 def _read_hits(kind: type[AnyTable], rows: Any, names: ColumnNames) -> AnyTable:
@@ -345,6 +357,7 @@ FORMS = (
     InputForm("a list of lists of ids", is_id_rows, lambda truth, _: Qrels.of_id_lists(dict(enumerate(truth))),
               lambda run, options: choose_run(options).of_id_lists(dict(enumerate(run))), (list, tuple)),
     InputForm("a golden set of TruLens", is_golden_set, _read_golden_set, types=(list,)),
+    InputForm("ratings of OpenSearch or Elasticsearch", is_rating_list, _read_ratings, types=(list,)),
     InputForm("a list or iterator of records", is_records, _read_truth_records, _read_run_records, (list, tuple)),
     InputForm("a pair of arrays, ids and scores", _is_found_by_index, _read_matrix_of_items, _read_neighbours,
               types=(list, tuple)),

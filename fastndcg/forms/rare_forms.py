@@ -75,6 +75,20 @@ def make_item_frame(value: Any, name: str) -> Any:
     return value.to_df()
 
 
+def list_ratings(value: list[Mapping[str, Any]]) -> dict[Any, list[Any]]:
+    """Return the ratings of each query, as OpenSearch's judgments and Elasticsearch's requests have them."""
+    found: dict[Any, list[Any]] = {}
+    for row, record in enumerate(value):
+        query = record.get("query", record.get("id"))
+        if not isinstance(query, str | int) or query in found or not isinstance(record.get("ratings"), list):
+            raise InvalidInputError(
+                f"`truth`, row {row}: each query must stand in one record, as 'query' or 'id', with a list 'ratings', "
+                f"but is {shorten(record)}. Correct it, or keep one of them"
+            )
+        found[query] = record["ratings"]
+    return found
+
+
 HIT_IDS = ("_id", "id", "uuid", "pk", "objectID")  # of Elasticsearch, Qdrant, Weaviate, Milvus, Algolia
 
 

@@ -275,7 +275,7 @@ def _find_first_hit(value: Any) -> Any:
     is_mapping = isinstance(value, Mapping)
     if not is_mapping and not isinstance(value, list | tuple):
         return None
-    for row in snapshot(value, "the run").values() if is_mapping else value:
+    for row in value.values() if is_mapping else value:
         found = list_retrieved(row) if is_mapping or isinstance(row, list | tuple) else None
         if found is None:
             return None

@@ -496,6 +496,25 @@ def test_ratings_in_lists_of_dicts():
     assert fn.Qrels({"q1": [{"id": "a", "text": "…"}]}).to_dict() == {"q1": {"a": 1}}
 
 
+def test_ratings_of_opensearch_and_elasticsearch():
+    judgments = [{"query": "q", "ratings": [{"docId": "a", "rating": 2}, {"docId": "b", "rating": 0}]},
+        {"query": "r", "ratings": [{"docId": "c", "rating": 1}]}]  # fmt: skip
+    requests = [{"id": row["query"], "request": {"query": {}}, "ratings": [
+        {"_index": "i", "_id": rating["docId"], "rating": rating["rating"]} for rating in row["ratings"]
+    ]} for row in judgments]  # fmt: skip
+    for truth in (judgments, requests):
+        assert fn.Qrels(truth).to_dict() == {"q": {"a": 2, "b": 0}, "r": {"c": 1}}
+        assert fn.evaluate(truth, {"q": ["b", "a"], "r": ["c"]}, "rr").means() == [0.75]
+    columns = [{"user": 1, "item": 2, "ratings": 3}], [{"user": 1, "item": [2], "ratings": [3]}]
+    for table in columns:
+        assert fn.Qrels(table, columns={"label": "ratings"}).to_dict() == {1: {2: 3}}
+    for wrong in ({"query": "q", "ratings": []}, {"ratings": []}, {"query": "s"}, {"query": "s", "ratings": 3}):
+        with pytest.raises(
+            fn.InvalidInputError, match="`truth`, row 2: each query must stand in one record, as 'query'"
+        ):
+            fn.Qrels([*judgments, wrong])
+
+
 NEAR = {"id": "d1", "distance": 0.1}
 FAR = {"id": "d2", "distance": 0.3}
 
