@@ -313,21 +313,25 @@ def _unwrap(item: Any) -> Any:
     return getattr(item, "node", item)
 
 
-def read_retrieved(value: Any) -> dict[Any, list[Any]]:
-    """Return the ids of the documents of each query, in their order. Lists by position number the queries."""
+def read_retrieved(value: Any, what: str) -> dict[Any, list[Any]]:
+    """
+    Return the ids of the documents of each query, in their order. Error messages call the value `what`.
+
+    Lists by position number the queries.
+    """
     found = {}
     for query, row in value.items() if isinstance(value, Mapping) else enumerate(value):
         documents = list_retrieved(row)
         if documents is None:
             raise InvalidTypeError(
-                f"the run must map each query to a list of documents, but {shorten(query)} maps to {shorten(row)}. "
+                f"the {what} must map each query to a list of documents, but {shorten(query)} maps to {shorten(row)}. "
                 "Give lists for all queries"
             )
-        found[query] = [_find_id(query, place, item) for place, item in enumerate(documents)]
+        found[query] = [_find_id(what, query, place, item) for place, item in enumerate(documents)]
     return found
 
 
-def _find_id(query: Any, place: int, item: Any) -> str | int:
+def _find_id(what: str, query: Any, place: int, item: Any) -> str | int:
     document = _unwrap(item)
     for name in ID_NAMES:
         found = getattr(document, name, None)
@@ -336,7 +340,7 @@ def _find_id(query: Any, place: int, item: Any) -> str | int:
         if isinstance(found, UUID):
             return str(found)
     raise InvalidInputError(
-        f"the run: each document must have an id, a text or a whole number, but document {place} of query "
+        f"the {what}: each document must have an id, a text or a whole number, but document {place} of query "
         f"{shorten(query)}, a {type(document).__name__}, has none. Give ids when you index, or lists of what tells "
         "documents apart: {query: [document.metadata[NAME] for document in documents]}"
     )

@@ -421,6 +421,10 @@ def test_results_of_retrievers(form):
         assert fn.evaluate(TRUTH, output, "rr, recall@1, ndcg").to_dict() == expected.to_dict()
     by_position = fn.evaluate([list(ids) for ids in TRUTH.values()], list(run.values())[:2], "rr, recall@1, ndcg")
     assert by_position.values.tolist() == expected.values[:2].tolist()
+    truth = {query: [OBJECTS[form](name) for name in sorted(names)] for query, names in TRUTH.items()}
+    assert fn.evaluate(truth, run, "rr, recall@1, ndcg").to_dict() == expected.to_dict()
+    on_both_sides = fn.evaluate(list(truth.values()), list(run.values())[:2], "rr, recall@1, ndcg")
+    assert on_both_sides.values.tolist() == by_position.values.tolist()
     fused = fn.fuse({"a": run, "b": RETRIEVED}, "rrf").to_dict()
     assert list(fused["q1"]) == ["d9", "d1"]
 
@@ -543,6 +547,10 @@ def test_documents_without_ids_are_refused():
         fn.InvalidInputError, match=r"document 1 of query 'q1', a LangChainDocument, has none. Give ids"
     ):
         fn.evaluate(TRUTH, run, "rr")
+    with pytest.raises(
+        fn.InvalidInputError, match=r"the qrels: each document must have an id, .* document 1 of query 'q1'"
+    ):
+        fn.evaluate(run, {"q1": ["d1"]}, "rr")
     with pytest.raises(fn.InvalidInputError, match="must map each query to a list of documents, but 'q2' maps to 3"):
         fn.evaluate(TRUTH, {"q1": [TextNode("d1")], "q2": 3}, "rr")
     with pytest.raises(fn.InvalidInputError, match="document d1 of query q1 is in places 0 and 1 of its list"):
