@@ -23,13 +23,13 @@ def run_convert(arguments: argparse.Namespace) -> None:
     if is_printed and form == "parquet":
         raise InvalidInputError("--format parquet can only be written to a file. Name it.")
     table = _read(arguments)
-    if hasattr(table, "_settled"):
-        table = table._settled()
+    is_run = table.side == "predictions"
+    table = table._settled() if is_run else table
     output.print_line(str(table))
     if is_printed:
         output.write((piece.decode() for piece in WRITERS[form](table, arguments.tag)), None)
         return
-    tag = {"tag": arguments.tag} if table.side == "predictions" else {}
+    tag = {"tag": arguments.tag} if is_run else {}
     table.write(target, format=form, **tag)
     output.say_written(target)
 

@@ -191,7 +191,7 @@ def _refuse_selection(path: str, arguments: argparse.Namespace) -> None:
     for name, usual in SELECTION.items():
         if getattr(arguments, name, usual) != usual:
             raise InvalidInputError(
-                f"`{name}` can only be used where every RUN is embeddings, but {show_name(path)} is none. Leave it out"
+                f"--{name.replace('_', '-')} is for embeddings, but {show_name(path)} is a run. Leave out one of them."
             )
 
 

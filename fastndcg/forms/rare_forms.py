@@ -16,6 +16,7 @@ from fastndcg.inputs.messages import Source
 from fastndcg.inputs.records import Records
 from fastndcg.inputs.table import Table, TableRows, refuse_repeated
 from fastndcg.rankings.validation import Array, count_before, read_only
+from fastndcg.recommenders.interactions import find_direction
 
 Kind = TypeVar("Kind", bound=Table)
 Notes: TypeAlias = tuple[str, ...]
@@ -132,17 +133,12 @@ def read_hits(kind: type[Kind], value: Mapping[Any, Any], given: ColumnNames) ->
 
 def _orient(scores: Array, offsets: Array, name: str, queries: list[Any], notes: Notes) -> tuple[Array, Notes]:
     """Return negative distances of sorted lists. Milvus calls similarities distances, too: these fall, and count."""
-    steps = np.diff(scores)
-    starts = offsets[(offsets > 0) & (offsets < len(scores))]
-    steps[starts - 1] = 0  # from one query to the next
-    falls, rises = steps <= 0, steps >= 0
-    if falls.all():
+    fall, row = find_direction(scores, offsets)
+    if fall:
         return scores, notes
-    if rises.all():
+    if fall is False:
         return -scores, (f"field {shorten(name)} falls in each list: its values were read as similarities",)
-    place = max(int(np.argmin(falls)), int(np.argmin(rises)))
-    query = queries[int(np.searchsorted(offsets, place, side="right")) - 1]
     raise InvalidInputError(
         f"the run: field {shorten(name)} must rise in the lists of all queries, as distances, or fall in all, but does "
-        f"not in query {shorten(query)}. Sort its hits, the best first"
+        f"not in query {shorten(queries[row])}. Sort its hits, the best first"
     )

@@ -75,16 +75,25 @@ class Neighbours(NamedTuple):
                 f"`{name}` must have ids and scores of one shape, (n_queries, k), but theirs are {items.shape} and "
                 f"{scores.shape}. Take both from one search"
             )
-        is_padding = items[:, 1:] == PADDING
-        falls = ((scores[:, 1:] <= scores[:, :-1]) | is_padding).all(axis=1)
-        rises = ((scores[:, 1:] >= scores[:, :-1]) | is_padding).all(axis=1)
-        if not falls.all() and not rises.all():
-            row = max(int(np.argmin(falls)), int(np.argmin(rises)))
+        is_item = items != PADDING
+        fall, row = find_direction(scores[is_item], count_before(np.count_nonzero(is_item, axis=1)))
+        if fall is None:
             raise InvalidInputError(
                 f"`{name}` must have the best first: scores fall in all rows, or distances rise in all, but row {row} "
                 f"has {shorten(scores[row].tolist())}. Sort ids and scores of each row, or give the ids alone"
             )
-        return cls(items, scores, not falls.all())
+        return cls(items, scores, not fall)
+
+
+def find_direction(values: Array, offsets: Array) -> tuple[bool | None, int]:
+    """Return True if values fall in each list, False if they rise in each, and else None and a list that differs."""
+    falls, rises = values[1:] <= values[:-1], values[1:] >= values[:-1]
+    between = offsets[(offsets > 0) & (offsets < len(values))] - 1  # from one list to the next
+    falls[between] = rises[between] = True
+    if falls.all() or rises.all():
+        return bool(falls.all()), 0
+    place = max(int(np.argmin(falls)), int(np.argmin(rises)))
+    return None, int(np.searchsorted(offsets, place, side="right")) - 1
 
 
 def drop_scores(value: Any, name: str) -> Any:

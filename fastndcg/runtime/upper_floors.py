@@ -1,7 +1,7 @@
 """
-What methods of lower floors call on upper ones, such as `Run(…)`, which reads data of every form.
+What methods call in modules that import their own, such as `Run(…)`, which reads data of every form.
 
-It is looked up by name, at the first call. All other imports of the package go down the floors.
+It is looked up by name when it is called. All other imports go from upper packages down to lower ones.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ MODULES = {
 
 
 def find(name: str) -> Any:
-    """Return a function or class of an upper floor."""
+    """Return a function or class of a module above."""
     return getattr(importlib.import_module(f"fastndcg.{MODULES[name]}"), name)

@@ -28,7 +28,8 @@ class Scores(ScoreMatrix):
     missing_truth : {'raise', 'skip', 'unretrieved'}
         What to do with items of the truth that are excluded, no candidates or unknown: raise an error, leave them out
         of the truth, or count them as relevant items that were not retrieved. A note of the result counts them. With
-        'raise', a user without truth is an error for a model, unless the convention has no_relevant='skipped'.
+        'raise', a user without truth is an error for `Embeddings` and `Scorer`, unless the convention has
+        no_relevant='skipped'.
 
     Raises
     ------

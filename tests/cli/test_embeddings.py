@@ -132,7 +132,9 @@ BAD = {
     "ids": (["named.txt", PAIR, "--query-ids", "documents.txt"], "`query_ids` must have length 6"),
     "overlap": (["named.txt", PAIR, *IDS, "--exclude", "overlap.txt"], "is in `exclude`"),
     "no embeddings": (["qrels.txt", "good.run", "--exclude", "seen.txt"], "--exclude is for embeddings, but no RUN is"),
-    "a run with excluded": (["named.txt", "good.run", PAIR, *IDS, "--exclude", "seen.txt"], "`exclude`"),
+    "a run with excluded": (
+        ["named.txt", "good.run", PAIR, *IDS, "--exclude", "seen.txt"], "--exclude is for embeddings, but good.run is",
+    ),
     "trec_eval's -M": (
         ["named.txt", PAIR, *IDS, "-M", "5", "--convention", "trec_eval"], "-M is for runs, but RUN is embeddings",
     ),
