@@ -64,6 +64,7 @@ def test_runs_of_pairs_have_scores(form):
     assert ("read as distances" in str(fn.evaluate({0: [3], 1: [0]}, run, "rr"))) == are_distances
 
 
+@pytest.mark.peers
 def test_a_pair_of_tensors_is_a_pair():
     torch = pytest.importorskip("torch")
     found = torch.topk(torch.tensor([[0.1, 0.9, 0.5], [0.3, 0.2, 0.1]]), 2)
@@ -72,9 +73,8 @@ def test_a_pair_of_tensors_is_a_pair():
 
 
 def test_one_neighbour_a_row_has_no_direction():
-    assert fn.evaluate(fn.Interactions([[3], [0]]), (np.array([[0.4], [0.2]]), IDS[:, :1]), "hit_rate@1").means() == [
-        0.5
-    ]
+    pair = np.array([[0.4], [0.2]]), IDS[:, :1]
+    assert fn.evaluate(fn.Interactions([[3], [0]]), pair, "hit_rate@1").means() == [0.5]
 
 
 BOTH = SCORES[:, :2]
