@@ -227,6 +227,8 @@ class CountRanker(Ranker):
             tuple(self.rankings.known_hits.counts), self.label_offsets, first, candidates.arrays, depth,
             find_tie_order(self.policy), out.arrays,
         )  # fmt: skip
+        if out.counts.item(3):
+            refuse_changed("predictions")
         return order_by_label(self.policy, out)
 
 

@@ -467,16 +467,19 @@ def count_ranks(model: Model, matched_model: MatchedModel, options: Options, *, 
 
     If `by_id` is True, tied candidates with a lower id are counted in place of those with a lower number.
     """
-    counts = model.count_ranks(RankTask(matched_model.users, matched_model.matched), options)
-    has_ties = counts.ties > 1
-    if not by_id or model.document_ids is None or not has_ties.any():
-        return counts
-    rows_of_entries = np.repeat(np.arange(len(matched_model.users)), np.diff(matched_model.matched.offsets))
-    rows = np.unique(rows_of_entries[has_ties])
-    task = RankTask(matched_model.users, matched_model.matched, rows, order_ids(model.document_ids))
-    before = counts.before.copy()
-    before[np.isin(rows_of_entries, rows)] = model.count_ranks(task, replace(options, progress=None)).before
-    return counts._replace(before=read_only(before))
+    matched = matched_model.matched
+    above, ties, before = model.count_ranks(RankTask(matched_model.users, matched), options)
+    rows_of_entries = np.repeat(np.arange(len(matched_model.users)), np.diff(matched.offsets))
+    has_ties = ties > 1
+    if by_id and model.document_ids is not None and has_ties.any():
+        rows = np.unique(rows_of_entries[has_ties])
+        task = RankTask(matched_model.users, matched, rows, order_ids(model.document_ids))
+        before = before.copy()
+        before[np.isin(rows_of_entries, rows)] = model.count_ranks(task, replace(options, progress=None)).before
+    # Counts become indices of kernels. While another thread overwrites vectors, a document may miss its own score.
+    sizes = np.diff(matched.document_offsets)[rows_of_entries].astype("i4")
+    ties = np.clip(ties, 1, sizes)
+    return RankCounts(*map(read_only, (np.minimum(above, sizes - ties), ties, np.minimum(before, ties - 1))))
 
 
 def order_ids(ids: IdColumn) -> Array:

@@ -6,6 +6,7 @@ import scipy.sparse
 from model_options import choose
 
 import fastndcg as fn
+from fastndcg.kernels.shared import RankCounts
 from fastndcg.scoring import sources
 
 USERS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "f4")
@@ -229,3 +230,24 @@ def test_scorer_without_users_takes_those_of_the_truth():
         fn.evaluate({"a": {0: 1}}, model, "rr")
     with pytest.raises(fn.InvalidInputError, match="`n_users` must be given for `top`"):
         model.top(2)
+
+
+def test_contradictory_counts_are_no_ranks(monkeypatch):
+    """What counts give of vectors that another thread overwrites meanwhile: values in their range, or an error."""
+    rng = np.random.default_rng(0)
+    liked = fn.Interactions(np.tile([0, 1, 2], 20), rng.integers(0, 3, 60), np.arange(21) * 3)
+
+    def count_ranks(self, task, options):
+        return RankCounts(*rng.integers(0, 7, (3, len(task.matched.labels)), dtype="i4"))
+
+    monkeypatch.setattr(fn.Embeddings, "count_ranks", count_ranks)
+    model = fn.Embeddings(np.ones((20, 2)), np.ones((5, 2)))
+    outcomes = []
+    for number in range(200):
+        convention = f"default(ties={('average', 'input', 'input_reversed', 'best', 'worst')[number % 5]})"
+        try:
+            values = fn.evaluate(liked, model, "ndcg, ndcg@2, ap, rr, p@2", convention=convention).values
+            outcomes.append(bool(np.isfinite(values[~np.isnan(values)]).all()))
+        except fn.InvalidInputError as error:
+            outcomes.append("must not change during an evaluation" in str(error) and "an error")
+    assert set(outcomes) == {True, "an error"}

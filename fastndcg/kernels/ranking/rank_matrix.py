@@ -351,6 +351,9 @@ def fill_hits(counts, start, candidates, depth, tie_order, order, hits):
                 stop += 1
             members = order.members[group:stop]
             ties = counts.ties[order.places[members[0]]]
+            for i in range(stop - group):  # vectors that changed while they were scored have contradictory counts
+                if counts.ties[order.places[members[i]]] != ties or stop - group > ties:
+                    hits.counts[HAS_CHANGED] = 1
             if has_one_label(labels, members, ties):
                 for i in range(min(stop - group, depth - above)):
                     write_hit(q, above + i, labels[members[i]], above + i, 1, n_hits, hits)
