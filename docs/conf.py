@@ -98,6 +98,7 @@ GUIDES = {  # of the pages of the API, by names: each links its guide
     "Difference FusedCounts",
     "guides/recommendations": "Interactions Recommendations beyond_accuracy BeyondAccuracy",
     "guides/embeddings": "Embeddings Scorer TopItems Factors",
+    "guides/index_recall": "index_recall IndexRecall",
     "guides/diversity": "DiversityQrels Patterns",
     "guides/spans": "evaluate_spans SpanResults",
     "guides/agreement": "agreement Agreement",

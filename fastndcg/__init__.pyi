@@ -54,6 +54,7 @@ from fastndcg.recommenders.interactions import Interactions as Interactions
 from fastndcg.recommenders.interactions import Recommendations as Recommendations
 from fastndcg.results.kinds import Agreement as Agreement
 from fastndcg.results.kinds import BeyondAccuracy as BeyondAccuracy
+from fastndcg.results.kinds import IndexRecall as IndexRecall
 from fastndcg.results.kinds import PairResults as PairResults
 from fastndcg.results.kinds import SpanResults as SpanResults
 from fastndcg.results.kinds import load_result as load_result
@@ -75,6 +76,7 @@ from fastndcg.statistics.planning import audit as audit
 from fastndcg.statistics.planning import plan as plan
 from fastndcg.streaming import StreamingEvaluator as StreamingEvaluator
 from fastndcg.streaming import Summary as Summary
+from fastndcg.vector_index import index_recall as index_recall
 
 from . import reference as reference
 

@@ -15,6 +15,7 @@ EMBEDDINGS = {
     "exclude, candidates, missing-truth"
 }
 THREADS = {"threads": "threads"}
+VECTORS = {"vectors": "similarity, query-ids, document-ids, exclude, candidates"}
 COMPARED = {
     "": "qrels, runs (compared)",
     "what is computed": "metrics (compared), names, baseline, convention",
@@ -150,6 +151,29 @@ document, the first character, and the one after the last.
             "in CI": "save-baseline",
         },
         inputs="gold chunks",
+    ),
+    "index-recall": Command(
+        "evaluate:run_index_recall", "MODEL FOUND [FOUND ...]",
+        "compute how much of what exact search finds a vector index finds",
+        """\
+Compute the recall of a vector index: the share of the best documents of exact search over all vectors that are among
+those that the index found. Several FOUND are compared, such as those of several settings of an index.
+""",
+        """\
+  fastndcg index-recall queries.npy,documents.npy found.npy -m recall@10,recall@100 --similarity cosine
+  fastndcg index-recall queries.npy,documents.npy ef16.npy ef64.npy --html report.html
+  fastndcg index-recall queries.npy,documents.npy found.run --query-ids q.txt --document-ids d.txt --qrels qrels.txt
+""",
+        {
+            "": "model, runs (found)",
+            "what is computed": "metrics (index), tolerance, judged, names, threads",
+            **VECTORS,
+            **READING,
+            "output": "format, json, output, per-query",
+            "report": "html, title",
+            "in CI": "save-baseline",
+        },
+        inputs="model runs qrels",
     ),
     "compare": Command(
         "compare:run_compare", "QRELS RUN RUN [RUN ...]",

@@ -227,6 +227,37 @@ def run_pairs(arguments: argparse.Namespace) -> None:
     write_reports(arguments, [Report(name, evaluate_pairs(qrels, run, metrics, **settings)) for name, run in runs])
 
 
+def run_index_recall(arguments: argparse.Namespace) -> None:
+    """Compare what an index found with exact search, and write the results and the report."""
+    metrics = parse_metrics(arguments.metrics or options.INDEX_METRICS)
+    n_found = len(arguments.runs)
+    for option, is_wrong in (("--html", n_found < 2 and arguments.html), ("--save-baseline", n_found > 1 and
+                             arguments.save_baseline)):  # fmt: skip
+        if is_wrong:
+            wanted = "two FOUND or more" if option == "--html" else "one FOUND"
+            raise InvalidInputError(f"{option} is of {wanted}, not {n_found}. Leave it out.")
+    from fastndcg.inputs.messages import Options  # imports numpy, which --help and the checks do without
+    from fastndcg.inputs.table import Table
+    from fastndcg.vector_index import measure_recall
+
+    found = files.read_found(arguments)
+    truth = None if arguments.qrels is None else files.read_judgments(arguments.qrels, arguments)
+    table = next((one for one in found.values() if isinstance(one, Table)), truth)
+    model = files.read_model(arguments.model, table, arguments)
+    results = measure_recall(model, found, metrics, Options(threads=arguments.threads), arguments.tolerance, truth)
+    losses = (f"{show_name(name)}: {line}\n" for name, result in results.items() for line in result.list_loss())
+    more = losses if n_found > 1 and arguments.format == "table" else ()
+    write_reports(arguments, [Report(name, result) for name, result in results.items()], more)
+    if arguments.html:
+        from fastndcg.reports.page import page
+        from fastndcg.statistics.compare import compare
+
+        output.write([page(compare(results), arguments.title)], arguments.html, "--html")
+    if arguments.save_baseline is not None:
+        results[next(iter(results))].save(arguments.save_baseline)
+        output.say_written(arguments.save_baseline)
+
+
 def run_spans(arguments: argparse.Namespace) -> None:
     """Evaluate chunks by the gold text that they cover, and write the results."""
     metrics = parse_metrics(arguments.metrics or options.SPAN_METRICS, "evaluate_spans")

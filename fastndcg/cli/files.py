@@ -22,7 +22,7 @@ from fastndcg.runtime.threads import check_threads
 if TYPE_CHECKING:
     from fastndcg.inputs.ids import IdColumn
     from fastndcg.inputs.side_files import SideRow
-    from fastndcg.inputs.table import Qrels, Run
+    from fastndcg.inputs.table import Qrels, Run, Table
     from fastndcg.scoring.embeddings import Embeddings
 
 TARGETS = {"output": "-o", "html": "--html", "plot": "--plot", "fused": "--run", "save_baseline": "--save-baseline"}
@@ -94,7 +94,7 @@ def _check_embeddings(arguments: argparse.Namespace, runs: Sequence[str]) -> Non
     """Raise if options for embeddings are given for runs of another kind, or files of vectors cannot be read."""
     names = [name for name in OPTIONS if getattr(arguments, name) is not None]
     names += [name for name, usual in (("similarity", "dot"), ("missing_truth", "raise"))
-              if getattr(arguments, name) != usual]  # fmt: skip
+              if getattr(arguments, name, usual) != usual]  # fmt: skip
     if names and not has_embeddings(runs):
         raise InvalidInputError(
             f"--{names[0].replace('_', '-')} is for embeddings, but no RUN is USERS.npy,ITEMS.npy or "
@@ -104,11 +104,7 @@ def _check_embeddings(arguments: argparse.Namespace, runs: Sequence[str]) -> Non
 
 def list_files(runs: Sequence[str]) -> list[str]:
     """Return the paths of runs, two of them where a run is two files."""
-    if not has_embeddings(runs):
-        return list(runs)
-    from fastndcg.scoring.files import is_embeddings_path, split_paths  # imports numpy
-
-    return [path for run in runs for path in (split_paths(run) if is_embeddings_path(run) else [run])]
+    return [path for run in runs for path in re.split(r"(?<=\.npy),", run)]
 
 
 def read_judgments(path: str, arguments: argparse.Namespace) -> Qrels:
@@ -165,25 +161,45 @@ def read_predictions(path: str, judgments: Qrels | None, arguments: argparse.Nam
     if judgments is None or not has_embeddings([path]):
         _refuse_selection(path, arguments)
         return read_run(path, arguments)
+    return read_model(path, judgments, arguments)
+
+
+def read_model(path: str, table: Table | None, arguments: argparse.Namespace) -> Embeddings:
+    """Read vectors whose ids are of the kind of the ids of a table, or without one numbers where all are."""
     from fastndcg.scoring.files import IdFiles, read_embeddings
 
-    are_texts = judgments.queries.are_texts, judgments.documents.are_texts
+    are_texts = (False, False) if table is None else (table.queries.are_texts, table.documents.are_texts)
     ids = IdFiles(arguments.query_ids, arguments.document_ids, are_texts)
-    return read_embeddings(path, ids, similarity=arguments.similarity, **_read_selection(arguments, judgments))
+    return read_embeddings(path, ids, similarity=arguments.similarity, **_read_selection(arguments, are_texts[1]))
+
+
+def read_found(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what each setting of an index found, by its name: a run, or an array of whole numbers."""
+    from fastndcg.scoring.files import read_npy
+
+    return {
+        name: read_npy(path) if path.endswith(".npy") else read_run(path, arguments)
+        for name, path in zip(list_names(arguments), arguments.runs, strict=True)
+    }
 
 
 def read_runs(arguments: argparse.Namespace, judgments: Qrels | None) -> Iterator[tuple[str, Any]]:
     """Yield the name of each run, and the run or its vectors."""
+    for name, path in zip(list_names(arguments), arguments.runs, strict=True):
+        yield name, read_predictions(path, judgments, arguments)
+
+
+def list_names(arguments: argparse.Namespace) -> list[str]:
+    """Return the names of runs: those of --names, of TREC's sixth column, or of files."""
     from fastndcg.inputs.formats import name_runs
 
-    names = getattr(arguments, "names", None) or name_runs(arguments.runs)
+    names: list[str] = getattr(arguments, "names", None) or name_runs(arguments.runs)
     for name, count in Counter(names).items():
         if count > 1 and hasattr(arguments, "names"):
             raise InvalidInputError(
                 f"RUNs must have different names, but {shorten(name)} is the name of {count}. Give --names A,B."
             )
-    for name, path in zip(names, arguments.runs, strict=True):
-        yield name, read_predictions(path, judgments, arguments)
+    return names
 
 
 def _refuse_selection(path: str, arguments: argparse.Namespace) -> None:
@@ -195,15 +211,16 @@ def _refuse_selection(path: str, arguments: argparse.Namespace) -> None:
             )
 
 
-def _read_selection(arguments: argparse.Namespace, judgments: Qrels) -> dict[str, Any]:
+def _read_selection(arguments: argparse.Namespace, are_texts: bool) -> dict[str, Any]:
     """Return the options of embeddings but for those of their vectors. Files are read once, for all runs."""
     from fastndcg.inputs.table import Qrels
 
     if isinstance(arguments.exclude, str):
         arguments.exclude = Qrels(arguments.exclude)
     if isinstance(arguments.candidates, str):
-        arguments.candidates = _read_candidates(arguments.candidates, judgments.documents.are_texts)
-    return {name: getattr(arguments, name, None) for name in ("exclude", "candidates", "missing_truth", "memory")}
+        arguments.candidates = _read_candidates(arguments.candidates, are_texts)
+    names = ("exclude", "candidates", "missing_truth", "memory")
+    return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
 
 
 def _read_candidates(path: str, are_texts: bool) -> Any:

@@ -15,6 +15,7 @@ from fastndcg.parsing import split_list
 
 PAIR_METRICS = "mean_rank,mrr,hits_at@1,hits_at@10"
 AGREEMENT_METRICS = "tau_b,tau_ap,rbo"
+INDEX_METRICS = "recall@10"
 SPAN_METRICS = "span_recall@5,span_precision@5,span_iou@5,span_ndcg@5"
 QRELS = "relevance judgments, one per line: query iteration document label"
 RUN = "a ranking, one document per line: query Q0 document rank score tag"
@@ -112,6 +113,9 @@ OPTIONS = {
     "qrels (none)": _option("qrels", "QRELS", QRELS, nargs="?"),
     "qrels (table)": _option("qrels", "TABLE|QRELS", "published means in a table or JSON, or relevance judgments"),
     "gold": _option("gold", "GOLD", "the text that answers each query: JSON, CSV, Parquet or Arrow"),
+    "model": _option("model", "MODEL", "the vectors of the index: QUERIES.npy,DOCUMENTS.npy or MODEL.safetensors"),
+    "runs (found)": _option("runs", "FOUND", "what the index found: a run in any format, or FOUND.npy with a row of "
+        "whole numbers a query, padded with -1", nargs="+"),
     "chunks": _option("chunks", "CHUNKS", "the retrieved chunks in rank order, or with ranks or scores"),
     "run": _option("runs", "RUN", f"{RUN}, {EMBEDDINGS}", nargs=1),
     "runs": _option("runs", "RUN", f"{RUN}, {EMBEDDINGS}", nargs="+"),
@@ -139,6 +143,7 @@ OPTIONS = {
     "metrics (pairs)": _metrics(", such as 'mrr,hits_at@10'", PAIR_METRICS),
     "metrics (agreement)": _metrics(", such as 'tau_b,rbo(p=0.9)@100'", AGREEMENT_METRICS),
     "metrics (spans)": _metrics(", such as 'span_recall@5,span_iou@5'", SPAN_METRICS),
+    "metrics (index)": _metrics(", such as 'recall@10,recall@100'", INDEX_METRICS),
     "metrics (gate)": _metrics("", f"those of a saved baseline, else {DEFAULT_METRICS}"),
     "metric (one)": _metric("one metric"),
     "metric (tuned)": _metric("the metric to improve"),
@@ -148,6 +153,9 @@ OPTIONS = {
     "convention": _convention("default", default="default"),
     "convention (gate)": _convention("that of a saved baseline, else default"),
     "against": _option("--against", "NAME", "a second convention to compare with, such as 'sklearn'"),
+    "tolerance": _option("--tolerance", "X", "also count a document whose score is at most X below that of the last of "
+        "the best ones (default: 0)", type=float, default=0.0),
+    "judged": _option("--qrels", "FILE", "relevance judgments: also show nDCG of what was found, and of exact search"),
     "interval (means)": _flag("--interval", "print the 95 %% confidence interval of each mean in a table"),
     "rows": _choice("--rows", choices.ResultRows, "what has a row: each pair, or each query, with the mean over its "
         "pairs (default: pair)", default="pair"),

@@ -725,6 +725,15 @@ def _is_item_lists(predictions: Any) -> bool:
     return is_array or isinstance(predictions, Recommendations) or read_ragged(predictions, "predictions") is not None
 
 
+def read_ranked(value: Any, name: str, options: Options) -> Recommendations | Run:
+    """Read ranked items, numbers by position or a run with ids."""
+    if isinstance(value, Recommendations) and value.has_ids:
+        value = cast(Any, value).to_run()
+    if not _is_item_lists(value):
+        return settle_closed(read_run_form(value, name, options))
+    return value if isinstance(value, Recommendations) else Recommendations(value)
+
+
 def refuse_item_lists(data: Any, name: str) -> None:
     """Raise for lists of whole numbers by position: these could be ids, labels or scores."""
     if isinstance(data, list | tuple) and data and isinstance(data[0], tuple):

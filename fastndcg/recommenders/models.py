@@ -402,13 +402,13 @@ def make_counted_rankings(matched_model: MatchedModel) -> CountedRankings:
     )
 
 
-def match_nothing(model: Model, threads: int | None) -> MatchedItems:
-    """Return the candidates of all users, without a truth."""
+def match_candidates(model: Model, items: Interactions | None, threads: int | None) -> MatchedItems:
+    """Return the candidates of all users, without a truth, and which of some items, rising in each row, are ones."""
     users = np.arange(model.n_users)
-    nothing = Interactions(np.empty(0, "i4"), None, np.zeros(model.n_users + 1, "i8"))
-
+    if items is None:
+        items = Interactions(np.empty(0, "i4"), None, np.zeros(model.n_users + 1, "i8"))
     lists = _select_lists(model, users, threads, has_ids=True)
-    return match_items(nothing, model.shape, lists, "raise", threads)
+    return match_items(items, model.shape, lists, "skip", threads)._replace(notes=lists.notes)
 
 
 class ModelRows:

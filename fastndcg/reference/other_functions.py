@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -178,3 +179,36 @@ def evaluate_spans(gold: Any, chunks: Any, metrics: Metrics | None = None) -> Ar
         for column, metric in enumerate(metric_list):
             values[q, column] = load_twin(metric.record.place)(case, metric)
     return values
+
+
+def index_recall(scores: Mapping[Any, float], found: Sequence[Any], k: int, tolerance: float = 0.0) -> float:
+    """
+    Compute the recall@k of what an index found for one query, slowly, in plain Python.
+
+    Parameters
+    ----------
+    scores : dict
+        The score of each candidate.
+    found : sequence of candidates or others
+        What the index found, the best first. -1 is padding.
+    k : int
+        The cutoff.
+    tolerance : float
+        See `fastndcg.index_recall`.
+
+    Returns
+    -------
+    float
+        From 0 to 1. NaN without candidates.
+
+    Examples
+    --------
+    >>> fn.reference.index_recall({"a": 3.0, "b": 2.0, "c": 2.0}, ["c", "a", "a"], 2)
+    1.0
+    """
+    n_best = min(k, len(scores))
+    if not n_best:
+        return math.nan
+    level = sorted(scores.values(), reverse=True)[n_best - 1]
+    counted = {item for item in found[:k] if item in scores and scores[item] >= level - tolerance}
+    return min(len(counted), n_best) / n_best

@@ -20,6 +20,7 @@ from fastndcg.reports import plots, text
 from fastndcg.reports.documents import N_ROWS, NO_DOCUMENTS, collect_documents, pack_documents
 from fastndcg.reports.queries import N_LISTED, MetricValues, list_queries, pack_queries
 from fastndcg.reports.svg import N_READABLE, list_entries, write_figure
+from fastndcg.results.kinds import IndexRecall
 from fastndcg.results.per_query import read_query_texts
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
 from fastndcg.runtime.imports import optional_import
@@ -107,6 +108,7 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
         "matrices": [] if is_pair else _make_matrices(comparison),
         "matrix_note": describe_test(make_pair_settings(settings), "pairs"),
         "judged": _collect_shares(comparison),
+        "losses": _collect_losses(comparison),
         "facts": _collect_facts(comparison),
         "interval": comparison._describe_intervals().partition(": ")[2],
         "uses_replicates": settings.test in RANDOM_TESTS,
@@ -264,6 +266,14 @@ def _collect_shares(comparison: Comparison) -> dict[str, Any] | None:
         if result.judged is not None
     ]
     return {"names": names, "rows": rows} if any(share < 1 for _, own in rows for share in own) else None
+
+
+def _collect_losses(comparison: Comparison) -> list[list[str]]:
+    """Return the table of what each setting of an index lost, empty without one."""
+    losses = {name: own.describe_loss() for name, own in comparison.results.items() if isinstance(own, IndexRecall)}
+    names = list(dict.fromkeys(name for own in losses.values() for name in own))
+    rows = [[show_name(system), *(own.get(name, "") for name in names)] for system, own in losses.items()]
+    return [["system", *names], *rows] if rows else []
 
 
 def _collect_facts(comparison: Comparison) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +15,13 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import is_micro
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
+from fastndcg.results.aggregates import aggregate
 from fastndcg.results.results import Results
 from fastndcg.results.saved import read_saved
+from fastndcg.runtime import upper_floors
+
+if TYPE_CHECKING:
+    from fastndcg.statistics.comparison import Comparison
 
 ROWS = ("pair", "query")
 COMPETITORS = ("nonrelevant", "all")
@@ -254,6 +260,139 @@ class BeyondAccuracy(Results):
         return [*(["all: one value for all users together"] if self.overall_values else []), *self.notes]
 
 
+class IndexRecall(Results):
+    """
+    The recall of a vector index: `Results` with one row a query, and what was lost.
+
+    `index_recall` makes it. Files of results keep all but `quality`.
+
+    Parameters
+    ----------
+    values, metrics, query_ids, convention
+        See `Results`.
+    first_lost : (n_queries,) int array
+        The first rank of exact search, from 1, that was not found within the largest cutoff. 0: nothing was lost.
+    relative_error : (n_queries,) float64 array
+        The sum of the scores of what was found, below that of as many best ones, as a share of it. NaN without any.
+    quality : {"exact": Results, "index": Results}, optional
+        The values of nDCG, if judgments were given.
+    **counts
+        See `Results`.
+
+    Examples
+    --------
+    >>> recall = fn.index_recall(fn.Embeddings([[1.0]], [[3.0], [2.0], [1.0]]), [[0, 2]], "recall@2")
+    >>> recall.first_lost, recall.relative_error.round(4)
+    (array([2]), array([0.2]))
+    """
+
+    __slots__ = ("first_lost", "quality", "relative_error")
+
+    def __init__(
+        self,
+        values: Array,
+        metrics: tuple[Metric, ...],
+        query_ids: Array | None,
+        convention: Convention,
+        *,
+        first_lost: Array,
+        relative_error: Array,
+        quality: Mapping[str, Results] | None = None,
+        **counts: Any,
+    ) -> None:
+        super().__init__(values, metrics, query_ids, convention, **counts)
+        self.first_lost = first_lost
+        self.relative_error = relative_error
+        self.quality = quality
+
+    def cost(self) -> Comparison:
+        """
+        Compare the index with exact search by nDCG.
+
+        Returns
+        -------
+        Comparison
+            Of the systems "exact", the baseline, and "index".
+
+        Raises
+        ------
+        InvalidInputError
+            If no judgments were given.
+
+        Examples
+        --------
+        >>> model = fn.Embeddings([[1.0], [1.0]], [[3.0], [2.0]], query_ids=["q", "r"], document_ids=["a", "b"])
+        >>> recall = fn.index_recall(model, {"q": ["b"], "r": ["a"]}, "recall@1", truth={"q": {"a": 1}, "r": {"a": 1}})
+        >>> recall.cost().rows[1].difference
+        -0.5
+        """
+        if self.quality is None:
+            raise InvalidInputError("`truth` must be given to index_recall for the cost of the index in nDCG")
+        comparison: Comparison = upper_floors.find("compare")(dict(self.quality))
+        return comparison
+
+    @property
+    def missing_notes(self) -> list[str]:
+        """The lines on queries of which nothing was found, and on those that the model lacks."""
+        counts = {
+            f"queries of which nothing was found: {self.n_missing_in_run} (zero)": self.n_missing_in_run,
+            f"queries that the model lacks: {self.n_missing_in_qrels} (skip)": self.n_missing_in_qrels,
+        }
+        return [line for line, n in counts.items() if n]
+
+    def list_loss(self) -> list[str]:
+        """Return what was lost, in lines."""
+        worst, *others = (f"{name}: {text}" for name, text in self.describe_loss().items() if text)
+        return [worst, "; ".join(others)]
+
+    def describe_loss(self) -> dict[str, str]:
+        """Return what was lost, as texts by name."""
+        bare = {metric.bare: place for place, metric in enumerate(self.metrics)}
+        worst = {metric: aggregate(metric.aggregated("quantile", q=WORST), self.values[:, place], None)
+                 for metric, place in bare.items()}  # fmt: skip
+        lost = self.first_lost[self.first_lost > 0]
+        errors = self.relative_error[~np.isnan(self.relative_error)]
+        facts = {
+            f"quantile {WORST:g}": ", ".join(f"{metric} {value:.4f}" for metric, value in worst.items()),
+            "queries without loss": f"{len(self) - len(lost)} of {len(self)}",
+            "first rank lost, median": f"{np.median(lost):g}" if len(lost) else "",
+            "relative error of scores": f"{errors.mean():.2g}" if len(errors) else "",
+        }
+        if self.quality is not None:
+            exact, own = (self.quality[name].mean() for name in ("exact", "index"))
+            costs = (f"{metric} {exact[metric]:.4f}, {own[metric]:.4f}" for metric in exact)
+            facts["exact search, index"] = "; ".join(costs)
+        return facts
+
+    def summary_facts(self) -> dict[str, Any]:
+        """
+        Return means and counts by name, for JSON.
+
+        Returns
+        -------
+        dict
+            That of `Results`, the number of queries without loss, the mean relative error of scores, and means of nDCG.
+        """
+        facts = super().summary_facts()
+        errors = self.relative_error[~np.isnan(self.relative_error)]
+        facts["n_without_loss"] = int(np.count_nonzero(self.first_lost == 0))
+        facts["relative_error"] = float(errors.mean()) if len(errors) else math.nan
+        if self.quality is not None:
+            facts["quality"] = {name: own.mean() for name, own in self.quality.items()}
+        return facts
+
+    def _export_columns(self) -> dict[str, Any]:
+        return super()._export_columns() | {"first_lost": self.first_lost, "relative_error": self.relative_error}
+
+    def _list_facts(self, **extra_facts: Any) -> dict[str, Any]:
+        arrays = {name: getattr(self, name).tolist() for name in ("first_lost", "relative_error")}
+        return super()._list_facts(**arrays, **extra_facts)
+
+    def _footer(self) -> list[str]:
+        return [*self.missing_notes, *self.list_loss(), *self.notes]
+
+
+WORST = 0.05  # the share of the worst queries, of whose best one the recall is shown
 KINDS: dict[str, type[Results]] = {  # by the function that computes the metrics
     "evaluate": Results,
     "evaluate_spans": SpanResults,
@@ -294,4 +433,6 @@ def load_result(path: FilePath) -> Results:
     """
     fields = read_saved(path)
     kind = PairResults if "document_ids" in fields else KINDS[fields["metrics"][0].record.function_name]
+    if "first_lost" in fields:
+        kind = IndexRecall
     return kind(**fields)

@@ -76,6 +76,9 @@ def _read_arguments(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
     others: dict[str, Any] = {}
     if "n_pairs" in fields:
         others["document_ids"] = _make_ids(row["document"] for row in rows)
+    if "first_lost" in fields:
+        others["first_lost"] = np.array([_expect(rank, int) for rank in fields["first_lost"]], "i8")
+        others["relative_error"] = np.array([_read_number(error) for error in fields["relative_error"]], "f8")
     if metrics[0].record.function_name == "beyond_accuracy":
         means = {metric: fields["mean"][str(metric)] for metric in metrics if metric.record.has_one_value}
         others["overall_values"] = {metric: _read_number(mean) for metric, mean in means.items()}

@@ -13,6 +13,7 @@ MODULES = {
     "settle_closed": "inputs.duplicates",
     "read_table": "forms.dispatch",
     "Settings": "statistics.settings",
+    "compare": "statistics.compare",
     "compute_interval": "statistics.one_system",
     "summarize_segments": "statistics.one_system",
     "draw": "reports.figure",

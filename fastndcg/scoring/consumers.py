@@ -227,6 +227,39 @@ class TopFinder(Consumer):
         return self.items, self.scores
 
 
+class TopAndPairs(Consumer):
+    """Finds the best candidates of each row by `finder`, and reads `levels`, the scores of its labelled candidates."""
+
+    has_whole_rows = True
+
+    def __init__(self, finder: TopFinder, rows: LabelledRows, levels: Array | None) -> None:
+        self.row_bytes = finder.row_bytes
+        self.levels = np.empty(len(rows.items), finder.scores.dtype) if levels is None else levels
+        self._finder = finder
+        self._rows = rows
+        self._is_read = levels is not None
+
+    def begin(self, first: int, stop: int, scores: Any) -> Any:
+        """Read the scores of the part, of whole rows or of a block of tensors. Return the state of the finder."""
+        if not self._is_read:
+            offsets = self._rows.offsets[first : stop + 1]
+            own = slice(int(offsets[0]), int(offsets[-1]))
+            places = np.repeat(np.arange(stop - first), np.diff(offsets))
+            if isinstance(scores, np.ndarray):
+                self.levels[own] = scores[places, self._rows.places[own]]
+            elif len(places):
+                self.levels[own] = scores.score_pairs(places, self._rows.items[own]).cpu().numpy()
+        return self._finder.begin(first, stop, scores)
+
+    def take(self, state: Any, block: Any, scratch: Any) -> None:
+        """Add the best items of a block."""
+        self._finder.take(state, block, scratch)
+
+    def end(self, state: Any) -> None:
+        """Write the leaders in rank order."""
+        self._finder.end(state)
+
+
 class RowWriter(Consumer):
     """Writes whole rows."""
 

@@ -19,7 +19,7 @@ from fastndcg.inputs.table import Run
 from fastndcg.kernels.shared import RankCounts
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.recommenders.interactions import PADDING, Recommendations
-from fastndcg.recommenders.models import Model, RankTask, match_nothing
+from fastndcg.recommenders.models import Model, RankTask, match_candidates
 from fastndcg.runtime.threads import check_threads
 from fastndcg.scoring.consumers import Source, make_all_columns, read_labelled_rows, select_columns
 from fastndcg.scoring.sources import Factors, VectorSource
@@ -121,17 +121,17 @@ class ScoringModel(Model):
         self.memory = None if memory is None else parse_memory(memory)
 
     @abstractmethod
-    def _make_source(self) -> Source:
+    def make_source(self) -> Source:
         """Return what gives the scores."""
 
     @property
     def score_dtype(self) -> np.dtype[Any]:
         """The dtype of scores of whole rows."""
-        return self._make_source().score_dtype
+        return self.make_source().score_dtype
 
     def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
         """Count for each labelled candidate the candidates above and at its place."""
-        source = self._make_source()
+        source = self.make_source()
         rows = read_labelled_rows(task, self.n_items)
         levels = source.score_pairs(np.repeat(rows.users, np.diff(rows.offsets)), rows.items)
         counter = source.counter(rows, levels)
@@ -140,7 +140,7 @@ class ScoringModel(Model):
 
     def score_rows(self, users: Array) -> Array:
         """Return numbers that rank all items for some users, a row a user. `finish_scores` turns them into scores."""
-        source = self._make_source()
+        source = self.make_source()
         order = np.argsort(users, kind="stable")
         writer = source.row_writer(len(users), self.n_items, source.score_dtype)
         source.give(writer, users[order], make_all_columns(self.n_items), Options(threads=1))
@@ -149,7 +149,7 @@ class ScoringModel(Model):
 
     def finish_scores(self, users: Array, scores: Array) -> Array:
         """Return scores as users see them, for those of `score_rows`."""
-        return self._make_source().finish_scores(users, scores)
+        return self.make_source().finish_scores(users, scores)
 
     def top(
         self, k: int, *, threads: int | None = None, progress: Callable[[int, int], None] | None = None
@@ -191,8 +191,8 @@ class ScoringModel(Model):
         if not self.n_users:
             raise InvalidInputError("`n_users` must be given for `top`. Give it to the Scorer")
         users = np.arange(self.n_users)
-        columns = select_columns(match_nothing(self, threads), users, self.n_items)
-        source = self._make_source()
+        columns = select_columns(match_candidates(self, None, threads), users, self.n_items)
+        source = self.make_source()
         finder = source.top_finder(self.n_users, columns, int(k), source.score_dtype)
         source.give(finder, users, columns, options)
         items, scores = finder.finish()
@@ -321,5 +321,6 @@ class Embeddings(ScoringModel):
         """Remarks on vectors all of whose scores underflow."""
         return self._notes
 
-    def _make_source(self) -> Source:
+    def make_source(self) -> Source:
+        """Return what gives the scores."""
         return self._source

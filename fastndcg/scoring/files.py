@@ -32,11 +32,6 @@ class IdFiles(NamedTuple):
     are_texts: tuple[bool, bool] = (True, True)
 
 
-def is_embeddings_path(path: str) -> bool:
-    """Return True for two files of NumPy with a comma between them, and for a file of safetensors."""
-    return path.endswith((NPY, SAFETENSORS))
-
-
 def split_paths(path: str) -> list[str]:
     """Return the files that a path of embeddings names."""
     if path.endswith(SAFETENSORS):
@@ -76,16 +71,21 @@ def read_embeddings(path: str, ids: IdFiles | None = None, **options: Any) -> Em
 
 def open_npy(path: str) -> Any:
     """Open a file of NumPy. A map tells the place of its rows. A file in Fortran's order is read into memory."""
+    mapped = read_npy(path, mmap_mode="r")
+    if mapped.ndim != 2 or not mapped.flags.c_contiguous or not hasattr(os, "preadv"):
+        return read_npy(path) if hasattr(os, "preadv") else mapped
+    return FileRows(path, mapped.offset, mapped.shape, mapped.dtype)
+
+
+def read_npy(path: str, **options: Any) -> Any:
+    """Read a file of NumPy."""
     try:
-        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-        if mapped.ndim != 2 or not mapped.flags.c_contiguous or not hasattr(os, "preadv"):
-            return np.load(path, allow_pickle=False) if hasattr(os, "preadv") else mapped
+        return np.load(path, allow_pickle=False, **options)
     except (ValueError, EOFError) as error:
         raise InvalidInputError(
             f"{show_name(path)} must be a file of NumPy with an array, but cannot be read: {error}. Write it by "
             "numpy.save"
         ) from None
-    return FileRows(path, mapped.offset, mapped.shape, mapped.dtype)
 
 
 def read_safetensors(path: str) -> dict[str, Any]:

@@ -120,7 +120,8 @@ class Scorer(ScoringModel):
         fitted.n_users = check_whole_number(n_users, "n_users", 1, MAX_RANK)
         return fitted
 
-    def _make_source(self) -> Source:
+    def make_source(self) -> Source:
+        """Return what gives the scores."""
         return FunctionSource(self.function, self.n_users, self.n_items)
 
 

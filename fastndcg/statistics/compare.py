@@ -36,6 +36,7 @@ from fastndcg.statistics.comparison import ComparedInputs, Comparison
 from fastndcg.statistics.sampling_design import Design, read_design
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import check_test_fits_design
+from fastndcg.vector_index import measure_recall
 
 NAMED = 'Give each system a name: compare(truth, {"old": run, "new": other_run}, metrics).'
 
@@ -312,6 +313,8 @@ def _evaluate_systems(
         )
     if all(isinstance(predictions, Results) for predictions in named_systems.values()):
         return dict(named_systems)
+    if isinstance(truth, Model):
+        return dict(measure_recall(truth, named_systems, metrics, options))
     request = parse_request(metrics, convention)
     evaluator = None if truth is None else make_evaluator(truth, request, options)
     for name, predictions in named_systems.items():

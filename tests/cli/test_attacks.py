@@ -24,6 +24,7 @@ COMPLETE = {  # the other arguments of commands that have numbers, and of an opt
     "evaluate": "evaluate qrels.txt a.run --convention trec_eval",
     "evaluate-pairs": "evaluate-pairs qrels.txt a.run",
     "spans": "spans gold.csv gold.csv",
+    "index-recall": "index-recall u.npy,i.npy found.npy",
     "compare": "compare qrels.txt a.run b.run -m ndcg@10",
     "plot": "plot qrels.txt a.run b.run -o plot.svg -m ndcg@10",
     "gate": "gate qrels.txt b.run a.run -m ndcg@10,success@1",
@@ -55,6 +56,7 @@ TEXTS = {  # numbers in texts, with {} in their place
     "metrics": ["ndcg@{}", "P(rel={})", "ndcg(gain=[0,{}])", "RBP(p={})", "ERR(max={})"],
     "metrics (agreement)": ["rbo(p={})", "tau_b@{}"],
     "metrics (spans)": ["span_recall@{}"],
+    "metrics (index)": ["recall@{}"],
     "method": ["rrf(k={})", "rbc(phi={})", "wsum(norm=min_max(lower={}))"],
     "methods": ["rrf(k={})"],
     "convention": ["default(default_k={})"],
@@ -94,6 +96,7 @@ def inputs(tmp_path, monkeypatch):
     Path("gold.csv").write_text("query,document,start,end\nq,a,0,9\n")
     for name, n in (("u.npy", 30), ("i.npy", 4)):
         np.save(name, np.ones((n, 2), "f4"))
+    np.save("found.npy", np.tile([2, 1, -1], (30, 1)))
     return tmp_path
 
 
@@ -141,6 +144,8 @@ HOSTILE = {
 LINES = [
     "evaluate {} a.run", "evaluate qrels.txt {}", "evaluate {}", "evaluate-pairs {} a.run", "spans {} gold.csv",
     "spans gold.csv {}", "compare {} a.run b.run", "compare qrels.txt a.run {}", "plot qrels.txt {} b.run -o x.svg",
+    "index-recall {}.npy,i.npy found.npy", "index-recall u.npy,i.npy {}",
+    "index-recall u.npy,i.npy found.npy --qrels {}",
     "gate qrels.txt b.run {}", "gate qrels.txt {} a.run", "plan -n 5 --from {}", "leaderboard {}", "convert {} x.txt",
     "leaderboard qrels.txt a.run {}", "explain qrels.txt {} q1", "agreement a.run {}", "fuse a.run {}",
     "tune-fusion {} a.run b.run", "compare qrels.txt a.run b.run --segments {}",

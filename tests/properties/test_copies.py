@@ -58,6 +58,10 @@ EXAMPLES = {
     "Agreement": (lambda: fn.agreement(LABELS, SCORES, "tau_b"), rows),
     "BeyondAccuracy": (lambda: fn.beyond_accuracy([[1, 2], [2, 3]], "coverage,gini", catalogue=5), rows),
     "SpanResults": (lambda: fn.evaluate_spans({"q": [("a", 0, 9)]}, {"q": [("a", 5, 9)]}, "span_iou"), rows),
+    "IndexRecall": (
+        lambda: fn.index_recall(fn.Embeddings(VECTORS, ITEM_VECTORS), [[0]] * len(VECTORS), "recall@1, recall@2"),
+        lambda one: (rows(one), one.first_lost.tolist(), one.relative_error.tolist(), str(one)),
+    ),
     "Comparison": (compared, lambda one: (str(one.table()), repr(one.rows), one.settings)),
     "Convention": (lambda: fn.conventions["trec_eval"].replace(ties="best"), lambda one: one),
     "DiversityQrels": (

@@ -59,6 +59,9 @@ KINDS = {  # of each: the results of two systems
     "values of a stream": lambda system: streamed(system, per_query=True),
     "means of a stream": lambda system: streamed(system, per_query=False),
     "embeddings": lambda system: fn.evaluate(LIKED, fn.Embeddings(VECTORS[0], VECTORS[system, :9]), "ndcg@3, rr"),
+    "recall of an index": lambda system: fn.index_recall(
+        fn.Embeddings(VECTORS[0], VECTORS[1, :9]), [[0, 5, 2 + system]] * len(VECTORS[0]), "recall@1, recall@3"
+    ),
     "scorer": lambda system: fn.evaluate(
         LIKED, fn.Scorer(lambda users: VECTORS[0][users] @ VECTORS[system, :9].T, n_items=9), "ndcg@3, rr"
     ),

@@ -1,0 +1,280 @@
+"""The recall of an index: brute force over every candidate, with ties, repeats, padding and filters."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+
+N_USERS, N_ITEMS = 61, 530
+CUTOFFS = (1, 2, 7, 40)
+METRICS = [f"recall@{k}" for k in CUTOFFS]
+
+
+def draw_vectors():
+    """Return vectors of small whole numbers, whose products are exact and often equal."""
+    rng = np.random.default_rng(5)
+    return (rng.integers(-2, 3, (n, 5)).astype("f4") for n in (N_USERS, N_ITEMS))
+
+
+def draw_options():
+    rng = np.random.default_rng(6)
+    seen = [set(rng.choice(N_ITEMS, 30, replace=False).tolist()) for _ in range(N_USERS)]
+    own = [set(rng.choice(N_ITEMS, 90, replace=False).tolist()) for _ in range(N_USERS)]
+    own[3] = set(range(20))  # fewer than the largest cutoff
+    shared = set(range(0, N_ITEMS, 3))
+    return {
+        "all": {},
+        "exclude": {"exclude": seen},
+        "own candidates": {"candidates": own},
+        "own candidates, exclude": {"candidates": own, "exclude": seen},
+        "candidates": {"candidates": shared},
+        "candidates, exclude": {"candidates": shared, "exclude": seen},
+    }
+
+
+USERS, ITEMS = draw_vectors()
+SCORES = USERS @ ITEMS.T
+OPTIONS = draw_options()
+
+
+def make_model(kind, options=None, **ids):
+    if kind == "scorer":
+        return fn.Scorer(lambda users: SCORES[users], n_items=N_ITEMS, n_users=N_USERS, **(options or {}), **ids)
+    vectors = (USERS, ITEMS)
+    if kind == "tensors":
+        torch = pytest.importorskip("torch")
+        vectors = tuple(map(torch.from_numpy, vectors))
+    return fn.Embeddings(*vectors, **(options or {}), **ids)
+
+
+def list_candidates(user, options):
+    """Return the scores of a user's candidates."""
+    chosen = options.get("candidates", range(N_ITEMS))
+    chosen = set(chosen[user] if isinstance(chosen, list) else chosen)
+    seen = options.get("exclude", ())
+    chosen -= set(seen[user] if isinstance(seen, list) else seen)
+    return {item: float(SCORES[user, item]) for item in chosen}
+
+
+def make_found(n_found=40):
+    """Return what a poor index found: noise, documents found twice, rows that end early, and an empty one."""
+    rng = np.random.default_rng(9)
+    found = np.argsort(-(SCORES + rng.normal(0, 2, SCORES.shape)), axis=1, kind="stable")[:, :n_found].astype("i8")
+    found[::3, 5] = found[::3, 2]
+    for user in range(0, N_USERS, 4):
+        found[user, rng.integers(1, n_found) :] = -1
+    found[7] = -1
+    return found
+
+
+FOUND = make_found()
+
+
+def expect(options, found=FOUND, tolerance=0.0):
+    return np.array([
+        [fn.reference.index_recall(list_candidates(user, options), found[user].tolist(), k, tolerance) for k in CUTOFFS]
+        for user in range(N_USERS)
+    ])  # fmt: skip
+
+
+def list_losses(options, found=FOUND, tolerance=0.0):
+    """Return the first rank lost and the relative error of scores of each user."""
+    losses = []
+    for user in range(N_USERS):
+        candidates = list_candidates(user, options)
+        best = sorted(candidates.values(), reverse=True)[: max(CUTOFFS)]
+        own = sorted((candidates[item] for item in set(found[user].tolist()) if item in candidates), reverse=True)
+        lost = [rank for rank, (score, of_found) in enumerate(zip(best, own, strict=False), 1)
+                if of_found < score - tolerance]  # fmt: skip
+        first = lost[0] if lost else len(own) + 1 if len(own) < len(best) else 0
+        total = sum(map(abs, best[: len(own)]))
+        losses.append((first, (sum(best[: len(own)]) - sum(own)) / total if total else math.nan))
+    return np.array(losses).T
+
+
+@pytest.mark.parametrize("kind", ["embeddings", "scorer", pytest.param("tensors", marks=pytest.mark.peers)])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_brute_force(name, kind):
+    options = OPTIONS[name]
+    recall = fn.index_recall(make_model(kind, options), FOUND, METRICS)
+    np.testing.assert_array_equal(recall.values, expect(options))
+    first, error = list_losses(options)
+    np.testing.assert_array_equal(recall.first_lost, first)
+    np.testing.assert_allclose(recall.relative_error, error, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("tolerance", [0.5, 1.0, 3.0])
+def test_tolerance(tolerance):
+    recall = fn.index_recall(make_model("embeddings"), FOUND, METRICS, tolerance=tolerance)
+    np.testing.assert_array_equal(recall.values, expect({}, tolerance=tolerance))
+    np.testing.assert_array_equal(recall.first_lost, list_losses({}, tolerance=tolerance)[0])
+    exact = fn.index_recall(make_model("embeddings"), FOUND, "recall@7").mean()["R@7"]
+    assert (recall.mean()["R@7"] > exact) == (tolerance >= 1)  # scores are whole numbers
+
+
+@pytest.mark.parametrize("similarity", ["dot", "cosine", "euclidean"])
+def test_exact_search_loses_nothing(similarity):
+    users, items = (np.where(vectors.any(axis=1)[:, None], vectors, 1) for vectors in (USERS, ITEMS))
+    items[200:260] = items[:60]  # documents that are there twice
+    for selection in OPTIONS.values():
+        model = fn.Embeddings(users, items, similarity=similarity, **selection)
+        recall = fn.index_recall(model, model.top(40), METRICS)
+        assert (recall.values == 1).all()
+        assert not recall.first_lost.any()
+        assert not recall.relative_error.any()
+
+
+def test_ties_at_the_edge_count_up_to_the_cutoff():
+    model = fn.Embeddings([[1.0]], [[2.0], [1.0], [1.0], [1.0], [0.0]])
+    values = {tuple(found): fn.index_recall(model, [found], "recall@2").values.item() for found in (
+        [0, 1], [0, 3], [1, 2], [3, 2], [1, 4], [4, 4], [1, 1], [0, 0])}  # fmt: skip
+    assert values == {(0, 1): 1, (0, 3): 1, (1, 2): 1, (3, 2): 1, (1, 4): 0.5, (4, 4): 0, (1, 1): 0.5, (0, 0): 0.5}
+    assert fn.index_recall(model, [[3, 2]], "recall@2").first_lost == [1]  # three of equal score are no better ones
+
+
+def test_fewer_candidates_than_the_cutoff():
+    model = fn.Embeddings([[1.0], [1.0]], [[2.0], [1.0]], exclude=[[0], [0, 1]])
+    recall = fn.index_recall(model, [[1, -1], [-1, -1]], "recall@10")
+    np.testing.assert_array_equal(recall.values, [[1.0], [np.nan]])
+    assert recall.n_missing_in_run == 0
+    filtered = fn.Embeddings([[1.0]], [[2.0], [1.0], [0.0]], candidates={2})
+    assert fn.index_recall(filtered, [[0, 1, 2]], "recall@3").values == 1
+    assert fn.index_recall(fn.Embeddings([[1.0]], [[2.0], [1.0]]), [[1]], "recall@10").values == [[0.5]]
+
+
+IDS = {"query_ids": [f"q{user}" for user in range(N_USERS)], "document_ids": [f"d{item}" for item in range(N_ITEMS)]}
+
+
+def make_forms():
+    """Return what was found in the forms that clients give, without repeats and the empty row's query."""
+    first = np.array([np.where(row == row[2], np.where(np.arange(len(row)) == 2, row, -1), row) for row in FOUND])
+    first = np.take_along_axis(first, np.argsort(first == -1, axis=1, kind="stable"), axis=1)
+    lists = {f"q{user}": [f"d{item}" for item in row if item >= 0] for user, row in enumerate(first)}
+    scores = -np.arange(first.size, dtype="f4").reshape(first.shape)
+    hits = {query: [{"id": item, "score": -rank} for rank, item in enumerate(row)] for query, row in lists.items()}
+    numbers = dict(enumerate(row[row >= 0].tolist() for row in first))
+    return first, {
+        "rows": (first, {}), "rows of a model with texts as ids": (first, IDS),
+        "pair": ((first, scores), {}), "distances and ids": ((-scores, first), IDS),
+        "Recommendations": (fn.Recommendations(first), {}), "TopItems": (fn.TopItems(first, scores, *map(
+            np.array, IDS.values())), IDS),
+        "lists of ids": (lists, IDS), "hits": ({query: own for query, own in hits.items() if own}, IDS),
+        "Run": (fn.Run({query: dict(zip(own, range(40, 0, -1), strict=False)) for query, own in lists.items()}), IDS),
+        "lists of numbers": ({user: own for user, own in numbers.items() if own}, {}),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("form", make_forms()[1])
+def test_forms(form):
+    first, forms = make_forms()
+    found, ids = forms[form]
+    recall = fn.index_recall(make_model("embeddings", **ids), found, METRICS)
+    np.testing.assert_array_equal(recall.values, expect({}, first))
+    assert recall.n_missing_in_run == 1
+    assert recall.query_ids.tolist() == (IDS["query_ids"] if ids else list(range(N_USERS)))
+
+
+def test_numbers_are_ids_where_documents_have_numbers():
+    model = fn.Embeddings([[1.0]], [[2.0], [1.0]], document_ids=[70, 1])
+    assert fn.index_recall(model, [[70]], "recall@1").values == 1
+    assert fn.index_recall(model, [[1]], "recall@1").values == 0
+
+
+def test_notes():
+    recall = fn.index_recall(make_model("embeddings", {"exclude": {int(FOUND[0, 0])}}), FOUND, METRICS)
+    printed = str(recall)
+    n_short = sum(0 < len(set(row[row >= 0].tolist())) < 40 for row in FOUND)
+    assert "queries of which nothing was found: 1 (zero)" in printed
+    assert f"documents found again, counted once: {len(FOUND[::3])}" not in printed  # one of them is padding
+    for text in ("queries with fewer than 40 documents found, the others are lost: ", "documents found again",
+                 "documents found that are no candidates, not counted: ", "quantile 0.05: R@1 ",
+                 f"exact search: Embeddings of {N_USERS} users, {N_ITEMS} items, 5 columns, dot"):  # fmt: skip
+        assert text in printed
+    clean = fn.index_recall(make_model("embeddings"), FOUND, "recall@40")
+    assert f"the others are lost: {n_short}" in str(clean)
+    assert "no candidates" not in str(clean)
+
+
+def test_settings_of_an_index_in_a_comparison(tmp_path):
+    settings = {"poor": FOUND, "exact": make_model("embeddings").top(40)}
+    comparison = fn.compare(make_model("embeddings"), settings, METRICS)
+    alone = {name: fn.index_recall(make_model("embeddings"), found, METRICS) for name, found in settings.items()}
+    for name, column in zip(settings, comparison.columns, strict=True):
+        np.testing.assert_array_equal(column, alone[name].values)
+    assert comparison.rows[1].wins > 0 == comparison.rows[1].losses
+    assert fn.compare(alone).rows == fn.compare(make_model("embeddings"), settings, METRICS).rows
+    comparison.to_html(tmp_path / "index.html", documents=True)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert page.count("Recall of a vector index") == 2
+    assert "relative error of scores" in page
+    fn.compare([[1, 0]], {"a": [[2, 1]], "b": [[1, 2]]}, "rr").to_html(tmp_path / "other.html")
+    assert "Recall of a vector index" not in (tmp_path / "other.html").read_text(encoding="utf-8")
+
+
+def test_cost():
+    model = make_model("embeddings", **IDS)
+    best = model.top(3).items
+    qrels = {f"q{user}": {f"d{item}": 2} for user, (item, *_) in enumerate(best) if user % 2}
+    recall = fn.index_recall(model, FOUND, "recall@2, recall@40", truth=qrels)
+    found = {f"q{user}": list(dict.fromkeys(f"d{item}" for item in row if item >= 0)) for user, row in enumerate(FOUND)}
+    expected = fn.evaluate(qrels, found, "ndcg@2, ndcg@40")
+    exact = fn.evaluate(qrels, {f"q{user}": [f"d{item}" for item in row] for user, row in enumerate(best)}, "ndcg@2")
+    assert recall.quality["index"].mean() == pytest.approx(expected.mean(), abs=1e-12)
+    assert recall.quality["exact"].mean()["nDCG@2"] == exact.mean()["nDCG@2"] == 1
+    assert recall.cost().rows[1].difference == pytest.approx(expected.mean()["nDCG@2"] - 1)
+    assert "exact search, index: nDCG@2 1.0000, " in str(recall)
+    with pytest.raises(fn.InvalidInputError, match="`truth` must be given"):
+        fn.index_recall(model, FOUND).cost()
+
+
+def test_files_and_copies(tmp_path):
+    recall = fn.index_recall(make_model("embeddings", **IDS), FOUND, METRICS)
+    recall.save(tmp_path / "recall.json")
+    for other in (fn.load_result(tmp_path / "recall.json"), pickle.loads(pickle.dumps(recall))):
+        assert type(other) is fn.IndexRecall
+        np.testing.assert_array_equal(other.values, recall.values)
+        np.testing.assert_array_equal(other.first_lost, recall.first_lost)
+        np.testing.assert_array_equal(other.relative_error, recall.relative_error)
+        assert str(other) == str(recall)
+    frame = recall.to_pandas()
+    assert list(frame.columns[-2:]) == ["first_lost", "relative_error"]
+
+
+MODEL = fn.Embeddings([[1.0], [2.0]], [[2.0], [1.0]], query_ids=["q", "r"], document_ids=["a", "b"])
+WRONG = {
+    "`model` must be Embeddings or a Scorer": (lambda: fn.index_recall({"q": {"a": 1}}, {"q": ["a"]})),
+    "such as 'recall@10', but one is nDCG@10": (lambda: fn.index_recall(MODEL, [[0], [1]], "ndcg@10")),
+    "such as 'recall@10', but one is R\\.": (lambda: fn.index_recall(MODEL, [[0], [1]], "recall")),
+    r"but one is R\(rel=2\)@5": (lambda: fn.index_recall(MODEL, [[0], [1]], "recall(rel=2)@5")),
+    "`tolerance` must be a number from 0 on, not -1": (lambda: fn.index_recall(MODEL, [[0], [1]], tolerance=-1)),
+    "`tolerance` must be a number from 0 on, not nan": (lambda: fn.index_recall(MODEL, [[0], [1]], tolerance=math.nan)),
+    "a row for each of the 2 queries of the model, but has 1": (lambda: fn.index_recall(MODEL, [[0]])),
+    "documents of the model, but 2 at rank 1 of query 'r' is none": (lambda: fn.index_recall(MODEL, [[0], [2]])),
+    "documents of the model, but 'c' at rank 2 of query 'q'": (lambda: fn.index_recall(MODEL, {"q": ["a", "c"]})),
+    "`found` must have queries of the model, but has none, such as 'x'": (
+        lambda: fn.index_recall(MODEL, {"x": ["a"]})),
+    "system 'two': .* a row for each of the 2": (
+        lambda: fn.compare(MODEL, {"one": [[0], [1]], "two": [[0]]}, "recall@1")),
+    "`duplicates` and `parents`": (
+        lambda: fn.index_recall(MODEL, fn.Recommendations([[0], [1]], parents={0: 1, 1: 1}))),
+    "`n_users` must be given to the Scorer": (
+        lambda: fn.index_recall(fn.Scorer(lambda users: None, n_items=2), [[0], [1]])),
+    "best first|fall in all rows": (lambda: fn.index_recall(MODEL, (np.array([[0, 1], [1, 0]]), np.array(
+        [[1.0, 2.0], [2.0, 1.0]])))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_wrong_use(message):
+    with pytest.raises(fn.FastndcgError, match=message):
+        WRONG[message]()
+
+
+def test_queries_that_the_model_lacks_are_counted():
+    recall = fn.index_recall(MODEL, {"q": ["a"], "x": ["b"]}, "recall@1")
+    assert recall.n_missing_in_qrels == 1
+    assert "queries that the model lacks: 1 (skip)" in str(recall)
+    assert recall.mean() == {"R@1": 0.5}
