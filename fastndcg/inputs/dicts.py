@@ -136,7 +136,10 @@ def holds_groups(rows: Any, what: str) -> bool:
     group = next(iter(first), None)
     if isinstance(group, tuple) or not is_id_list(group):
         return False
-    return len(set(map(_find_kind, _list_ids(group)))) < 2  # else it is a pair of an id and a number
+    ids = list(_list_ids(group))
+    return len(set(map(_find_kind, ids))) < 2 or any(
+        one is None for one in ids
+    )  # else it is a pair of an id and a number
 
 
 def list_groups(rows: Mapping[Any, Any]) -> list[tuple[Any, int, Any, int]]:

@@ -16,7 +16,7 @@ from fastndcg.inputs.dicts import READ_AS_IDS, holds_groups, list_groups, plain_
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import IdColumn, group, join_segments
 from fastndcg.inputs.messages import Source, answer_keywords
-from fastndcg.inputs.table import Qrels, Table, TableRows
+from fastndcg.inputs.table import Qrels, Table, TableRows, refuse_repeated
 from fastndcg.rankings.rankings import Patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels, put, read_only
 from fastndcg.runtime.escapes import show_name
@@ -170,6 +170,9 @@ class DiversityQrels(Qrels):
     def of_frame(cls, frame: Frame, threads: int | None = None, source: Source | None = None) -> Self:
         """Build judgments from the columns of a frame, or of a file. One thread reads them, whatever `threads` is."""
         del threads
+        if frame.has_id_lists and frame.has_groups:
+            judged = read_groups(frame, source or Source("the qrels", columns=frame.column_names))
+            return cast(Self, judged) if judged.by_subtopic else cls.of_dict({})
         queries = frame.read_ids("query")
         documents = frame.read_ids("document")
         groups = group(queries)
@@ -298,6 +301,24 @@ def read_dict(kind: type[Kind], rows: Mapping[Any, Any]) -> Kind:
     if issubclass(DiversityQrels, kind) and isinstance(rows, Mapping) and is_nested(rows):
         return cast(Kind, DiversityQrels.of_dict(rows))
     return kind.of_dict(rows)
+
+
+def read_groups(frame: Frame, source: Source) -> Qrels:
+    """Read groups of ids, a row a query, as a dict of them is read."""
+    role = next((role for role in ("label", "importance") if frame.has(role)), None)
+    if role is not None:
+        raise InvalidInputError(
+            f"{source.name} must have no {role}s beside groups of ids, of each of which one is enough, but column "
+            f"{shorten(frame.column_name(role))} has such a name. Drop it, or give a row for each document and subtopic"
+        )
+    queries = frame.read_ids("query") if frame.has("query") else frame.number_rows()
+    refuse_repeated(queries, source)
+    try:
+        table = read_dict(Qrels, dict(zip(queries.names().tolist(), frame.read_groups(), strict=True)))
+    except InvalidInputError as error:
+        is_file = not source.name.startswith(("the ", "`"))
+        raise error.reword(before=f"{source.name}: " * is_file) from None
+    return table.placed_in(table.source._replace(name=source.name, columns=source.columns, notes=source.notes))
 
 
 def is_nested(rows: Mapping[Any, Any]) -> bool:

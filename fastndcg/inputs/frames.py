@@ -57,7 +57,8 @@ NAMES = {
     "relevant": (
         "relevant relevant_ids relevant_docs relevant_doc_ids relevant_documents relevant_items expected expected_ids "
         "expected_doc_ids ground_truth ground_truth_ids ground_truth_doc_ids ground_truth_context gold gold_ids "
-        "gold_docs gold_doc_ids actual positive_ids reference_ids reference_context_ids target_ids true_ids y_true_list"
+        "gold_docs gold_doc_ids actual positive_ids reference_ids reference_context_ids target_ids true_ids "
+        "y_true_list retrieval_gt"
     ),
     "retrieved": (
         "retrieved retrieved_ids retrieved_docs retrieved_doc_ids retrieved_documents retrieved_items "
@@ -491,6 +492,11 @@ class Frame:
         """True if each row is a query with a list of ids."""
         return len(self.candidates["document"]) == 1 and self._has_lists(self.column_name("document"))
 
+    @property
+    def has_groups(self) -> bool:
+        """True if the lists of documents hold lists: groups of ids."""
+        return str(self._table.column(self.column_name("document")).type.value_type).startswith(LIST_TYPES)
+
     @functools.cached_property
     def notes(self) -> tuple[str, ...]:
         """The note on a column of scores that has distances."""
@@ -524,6 +530,12 @@ class Frame:
         name, column = self._column(role)
         values, offsets = self._flatten(name, column)
         return self._to_ids(name, values, offsets), offsets
+
+    def read_groups(self) -> list[Any]:
+        """Read the groups of ids of each row."""
+        name, column = self._column("document")
+        self._refuse_nulls(name, column)
+        return column.to_pylist()  # type: ignore[no-any-return]
 
     def read_ids(self, role: str) -> IdColumn:
         """Read a column of ids."""

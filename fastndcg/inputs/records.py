@@ -120,6 +120,16 @@ class Records(Frame):
     def _holds_texts(self, name: str) -> bool:
         return any(isinstance(value, str) for values in self._get(name) for value in values)
 
+    @property
+    def has_groups(self) -> bool:
+        """True if a list of documents holds a list."""
+        lists = filter(lambda row: isinstance(row, LISTS), self.read_groups())
+        return any(isinstance(item, LISTS) for item in chain.from_iterable(lists))
+
+    def read_groups(self) -> list[Any]:
+        """Read the groups of ids of each record."""
+        return self._column("document")[1]
+
     def _column(self, role: str) -> tuple[str, list[Any]]:
         name = self.column_name(role)
         return name, self._get(name)

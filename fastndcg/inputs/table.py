@@ -244,6 +244,8 @@ class Table(ReadOnly, Exportable):
     @classmethod
     def _of_id_lists_in(cls, frame: Frame, source: Source, threads: int | None) -> Self:
         """Build a table from a frame with a row for each query: a list of ids, and, if there is one, of values."""
+        if cls.side == "truth" and frame.has_groups:
+            return upper_floors.find("read_groups")(frame, source)  # type: ignore[no-any-return]
         documents, offsets = frame.read_id_lists("document")
         queries = frame.read_ids("query") if frame.has("query") else frame.number_rows()
         refuse_repeated(queries, source)

@@ -11,6 +11,7 @@ from typing import Any
 
 MODULES = {
     "settle_closed": "inputs.duplicates",
+    "read_groups": "inputs.diversity",
     "read_table": "forms.dispatch",
     "Settings": "statistics.settings",
     "compare": "statistics.compare",
