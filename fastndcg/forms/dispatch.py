@@ -81,6 +81,7 @@ class InputForm(NamedTuple):
     truth: Reader | None = None
     run: Reader | None = None
     types: tuple[type, ...] = ()  # the built-in types that may have the form: others of them skip its function
+    is_of_tool: bool = False  # JSON may hold it
 
 
 def is_path(value: Any) -> bool:
@@ -99,10 +100,40 @@ def is_golden_set(value: Any) -> bool:
     return is_list and "query" in value[0] and "expected_chunks" in value[0]
 
 
-def is_rating_list(value: Any) -> bool:
-    """Return True for a list of dicts of a query and its ratings, as OpenSearch and Elasticsearch have them."""
-    ratings = value[0].get("ratings") if isinstance(value, list) and value and isinstance(value[0], Mapping) else None
-    return isinstance(ratings, list) and all(isinstance(rating, Mapping) for rating in ratings)
+def is_hit_list(value: Any, side: str) -> bool:
+    """Return True for a list of dicts of a query and its ratings or hits, and for a request that has such a list."""
+    if isinstance(value, dict):
+        value = value.get("requests", value.get("judgmentRatings"))
+    first = value[0] if isinstance(value, list) and value else None
+    if not isinstance(first, dict) or not any(map(_may_be_hits, first.values())):
+        return False
+    from fastndcg.forms.rare_forms import find_hits  # late: most records have no lists of dicts
+
+    return find_hits(value, side) is not None
+
+
+def _may_be_hits(field: Any) -> bool:
+    return isinstance(field, list) and (not field or isinstance(field[0], dict))
+
+
+def is_question_set(value: Any) -> bool:
+    """Return True for LlamaIndex's `EmbeddingQAFinetuneDataset`, and for its fields in a dict."""
+    if isinstance(value, dict):
+        relevant, queries = value.get("relevant_docs"), value.get("queries")
+    else:
+        relevant, queries = getattr(value, "relevant_docs", None), getattr(value, "queries", None)
+    return isinstance(relevant, dict) and isinstance(queries, dict)
+
+
+def is_example_list(value: Any) -> bool:
+    """Return True for a list of LangSmith's examples, or of LlamaIndex's results of an evaluation of a retriever."""
+    first = value[0] if isinstance(value, list) and value else None
+    if first is None or isinstance(first, list | tuple | str | int | float):
+        return False
+    if isinstance(first, dict):
+        return isinstance(first.get("inputs"), dict) and isinstance(first.get("outputs"), dict)
+    pairs = ("expected_ids", "retrieved_ids"), ("inputs", "outputs")
+    return any(all(hasattr(first, name) for name in pair) for pair in pairs)
 
 
 def is_indexed_series(value: Any) -> bool:
@@ -123,10 +154,23 @@ def _read_golden_set(truth: Any, options: Options) -> Qrels:
     return Qrels.of_dict(read_golden_set(truth))
 
 
-def _read_ratings(truth: Any, options: Options) -> Qrels:
-    from fastndcg.forms.rare_forms import list_ratings  # late: most truths are of other forms
+def _read_hit_list(kind: type[AnyTable], value: Any, names: ColumnNames) -> AnyTable:
+    from fastndcg.forms.rare_forms import list_hits  # late: most records have no lists
 
-    return _read_hits(Qrels, list_ratings(truth), options.name_columns("truth"))
+    return _read_hits(kind, list_hits(kind, value, names), names)
+
+
+def _read_question_set(truth: Any, options: Options) -> Qrels:
+    from fastndcg.forms.rare_forms import find_relevant  # late: only LlamaIndex has such sets
+
+    del options
+    return read_dict(Qrels, find_relevant(truth))
+
+
+def _list_examples(value: Any, name: str) -> list[dict[str, Any]]:
+    from fastndcg.forms.rare_forms import list_examples  # late: only LangSmith and LlamaIndex have such
+
+    return list_examples(value, name)
 
 
 def _read_hits(kind: type[AnyTable], rows: Any, names: ColumnNames) -> AnyTable:
@@ -346,19 +390,30 @@ FORMS = (
     InputForm("", is_dict_of_numbers, lambda truth, _: Qrels.of_dict(truth),
               lambda run, options: choose_run(options).of_dict(run), (dict,)),
     InputForm("a dict of columns", _is_column_dict, _read_truth_frame, _read_run_frame, (dict,)),
+    InputForm("a list of queries with ratings", lambda value: is_hit_list(value, Qrels.side),
+              lambda truth, options: _read_hit_list(Qrels, truth, options.name_columns("truth")),
+              types=(dict, list), is_of_tool=True),
+    InputForm("a list of queries with hits", lambda value: is_hit_list(value, Run.side),
+              run=lambda run, options: _read_hit_list(choose_run(options), run, options.name_columns("predictions")),
+              types=(list,), is_of_tool=True),
     InputForm("a dict of retrieved documents", holds_retrieved,
               lambda truth, _: Qrels.of_id_lists(read_retrieved(truth, "qrels")),
               lambda run, options: choose_run(options).of_id_lists(read_retrieved(run, "run")), (dict, list, tuple)),
     InputForm("a dict of hits", holds_hits,
               lambda truth, options: _read_hits(Qrels, truth, options.name_columns("truth")),
-              lambda run, options: _read_hits(choose_run(options), run, options.name_columns("predictions")), (dict,)),
+              lambda run, options: _read_hits(choose_run(options), run, options.name_columns("predictions")), (dict,),
+              is_of_tool=True),
+    InputForm("a data set of LlamaIndex", is_question_set, _read_question_set, types=(dict,), is_of_tool=True),
     InputForm("a dict of dicts or of ids", is_mapping, lambda truth, _: read_dict(Qrels, truth),
               lambda run, options: choose_run(options).of_dict(run), (dict,)),
     InputForm("LensKit's lists of items", is_item_collection, _read_relevant_items, _read_recommended_items),
     InputForm("a list of lists of ids", is_id_rows, lambda truth, _: Qrels.of_id_lists(dict(enumerate(truth))),
               lambda run, options: choose_run(options).of_id_lists(dict(enumerate(run))), (list, tuple)),
-    InputForm("a golden set of TruLens", is_golden_set, _read_golden_set, types=(list,)),
-    InputForm("ratings of OpenSearch or Elasticsearch", is_rating_list, _read_ratings, types=(list,)),
+    InputForm("a golden set of TruLens", is_golden_set, _read_golden_set, types=(list,), is_of_tool=True),
+    InputForm("examples of LangSmith", is_example_list,
+              lambda truth, options: _read_truth_records(_list_examples(truth, "truth"), options),
+              lambda run, options: _read_run_records(_list_examples(run, "predictions"), options),
+              types=(list,), is_of_tool=True),
     InputForm("a list or iterator of records", is_records, _read_truth_records, _read_run_records, (list, tuple)),
     InputForm("a pair of arrays, ids and scores", _is_found_by_index, _read_matrix_of_items, _read_neighbours,
               types=(list, tuple)),
@@ -381,6 +436,17 @@ def find_form(value: Any, kind: Kind) -> InputForm | None:
     return None
 
 
+def read_of_tool(values: list[Any], request: FileRequest) -> Any:
+    """Read values of JSON as objects if a tool has such, and return None for others."""
+    kind: Kind = "run" if request.kind.side == Run.side else "truth"
+    for value in (*values[: len(values) == 1], values) if not request.kind.by_subtopic else ():
+        for form in FORMS:
+            read = getattr(form, kind)
+            if form.is_of_tool and read is not None and type(value) in form.types and form.matches(value):
+                return read(value, request.options)
+    return None
+
+
 def read_form(value: Any, kind: Kind, options: Options) -> Any:
     """Read a value of any form of a kind, and return None for a value of no form."""
     form = find_form(value, kind)
@@ -391,9 +457,9 @@ def refuse_unknown_form(value: Any, name: str, kind: Kind, *, with_ids: bool = F
     """Raise InvalidTypeError for a value of no form, with a list of the known forms, or of those with ids."""
     known = (form for form in FORMS if form.name and getattr(form, kind) is not None)
     *names, last = (form.name for form in known if not with_ids or form.truth not in WITHOUT_IDS)
+    remedy = f"Give its frame: {name}.to_pandas()" if hasattr(value, "to_pandas") else "Convert it to one of these"
     raise InvalidTypeError(
-        f"`{name}` must be {', '.join(names)} or {last}, but is of type {type(value).__name__}. Convert it to one of "
-        "these"
+        f"`{name}` must be {', '.join(names)} or {last}, but is of type {type(value).__name__}. {remedy}"
     )
 
 

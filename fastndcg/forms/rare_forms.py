@@ -1,7 +1,8 @@
-"""Forms of truth and runs that few programs have: matrices of pandas with ids, golden sets, lists of LensKit."""
+"""Forms of truth and runs that few programs have: matrices of pandas with ids, and those of tools for retrieval."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
@@ -10,7 +11,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.inputs.dicts import is_hit, list_retrieved, snapshot
-from fastndcg.inputs.frames import ColumnNames, find_usual_roles, is_distance, is_pandas
+from fastndcg.inputs.frames import ColumnNames, find_usual_names, find_usual_roles, is_distance, is_pandas
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Source
 from fastndcg.inputs.records import Records
@@ -76,17 +77,77 @@ def make_item_frame(value: Any, name: str) -> Any:
     return value.to_df()
 
 
-def list_ratings(value: list[Mapping[str, Any]]) -> dict[Any, list[Any]]:
-    """Return the ratings of each query, as OpenSearch's judgments and Elasticsearch's requests have them."""
+HIT_LISTS = {"truth": ("relevant", "document", "label"), "predictions": ("retrieved", "document")}
+
+
+def find_hits(value: list[Any], side: str) -> str | None:
+    """Return the field with lists of dicts, shown by the first filled list of a usual name, or None."""
+    for record in value:
+        names = [name for name in record if isinstance(name, str)] if isinstance(record, Mapping) else []
+        usual = [name for role in HIT_LISTS[side] for name in find_usual_names(role, names)]
+        is_flat = any(not isinstance(record[name], list) for name in find_usual_names("document", names))
+        if is_flat or not usual or not isinstance(record[usual[0]], list):
+            return None
+        if record[usual[0]]:
+            return usual[0] if all(map(is_hit, record[usual[0]])) else None
+    return None
+
+
+def list_hits(kind: type[Table], value: Any, given: ColumnNames) -> dict[Any, list[Any]]:
+    """Return the ratings or hits of each query, such as those of OpenSearch's judgments or Elasticsearch's requests."""
+    rows = value if isinstance(value, list) else value.get("requests", value.get("judgmentRatings"))
+    hits, names = find_hits(rows, kind.side), list(rows[0])
+    query = next(iter(given.find("query", names)), "id")
     found: dict[Any, list[Any]] = {}
-    for row, record in enumerate(value):
-        query = record.get("query", record.get("id"))
-        if not isinstance(query, str | int) or query in found or not isinstance(record.get("ratings"), list):
+    for row, record in enumerate(rows):
+        own = record.get(query) if isinstance(record, Mapping) else None
+        if not isinstance(own, str | int) or own in found or not isinstance(record.get(hits), list):
             raise InvalidInputError(
-                f"`truth`, row {row}: each query must stand in one record, as 'query' or 'id', with a list 'ratings', "
+                f"`{kind.side}`, row {row}: each query must stand in one record, as {query!r}, with a list {hits!r}, "
                 f"but is {shorten(record)}. Correct it, or keep one of them"
             )
-        found[query] = record["ratings"]
+        found[own] = list(map(_read_rating, record[hits]))
+    return found
+
+
+def _read_rating(hit: Any) -> Any:
+    """Return a hit with its rating as a number: OpenSearch has texts."""
+    rating = hit.get("rating") if isinstance(hit, Mapping) else None
+    try:
+        return {**hit, "rating": float(rating)} if isinstance(rating, str) else hit
+    except ValueError:  # reading it as a number says what is wrong
+        return hit
+
+
+def find_relevant(value: Any) -> Mapping[Any, Any]:
+    """Return the relevant ids of each query of LlamaIndex's data set."""
+    queries, relevant = (
+        value[name] if isinstance(value, Mapping) else getattr(value, name) for name in ("queries", "relevant_docs")
+    )
+    missing = next((query for query in queries if query not in relevant), None)
+    if missing is not None:
+        raise InvalidInputError(
+            f"`truth` must have relevant_docs of each of its queries, but has none of {shorten(missing)}. Give it an "
+            "empty list, or leave the query out"
+        )
+    return relevant  # type: ignore[no-any-return]
+
+
+def list_examples(value: list[Any], name: str) -> list[dict[str, Any]]:
+    """Return inputs and outputs of LangSmith's examples as records, or the ids in LlamaIndex's results."""
+    found = []
+    for row, example in enumerate(value):
+        get = example.get if isinstance(example, Mapping) else functools.partial(getattr, example)
+        if get("expected_ids", None) is not None:
+            found.append({field: get(field, None) for field in ("query", "expected_ids", "retrieved_ids")})
+            continue
+        inputs, outputs = (get(name, None) or {} for name in ("inputs", "outputs"))
+        if not isinstance(inputs, Mapping) or not isinstance(outputs, Mapping) or inputs.keys() & outputs.keys():
+            raise InvalidInputError(
+                f"`{name}`, row {row}: inputs and outputs must be dicts without a name in common, but are "
+                f"{shorten(inputs)} and {shorten(outputs)}. Rename what both have"
+            )
+        found.append({**inputs, **outputs})
     return found
 
 

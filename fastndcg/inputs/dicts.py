@@ -256,7 +256,8 @@ def _check_ids(what: str, query: Any, row: Any, ids: Iterable[Any]) -> None:
 # Qdrant and hits of Milvus have `id`, objects of Weaviate `uuid`. Scores are not read: the list is in the order in
 # which the prompt has it, and a score may be a distance.
 ID_NAMES = ("node_id", "id", "doc_id", "document_id", "uuid")
-LISTS = ("body", "documents", "points", "objects", "matches", "hits")  # Elasticsearch's response has hits in hits
+# Elasticsearch's response has hits in hits. The last three are of LlamaIndex's response and LangChain's chains.
+LISTS = ("body", "documents", "points", "objects", "matches", "hits", "source_nodes", "source_documents", "context")
 
 
 def holds_retrieved(value: Any) -> bool:
@@ -295,7 +296,7 @@ def is_hit(item: Any) -> bool:
 def list_retrieved(row: Any) -> list[Any] | tuple[Any, ...] | None:
     """Return the list of a query, which clients have in a dict or object, or None for other values."""
     for _ in LISTS:
-        if isinstance(row, list | tuple | str | int | float):
+        if row is None or isinstance(row, list | tuple | str | int | float):
             break
         get = row.get if isinstance(row, Mapping) else functools.partial(getattr, row)
         row = next((inner for name in LISTS if (inner := get(name, None)) is not None), None)
@@ -336,8 +337,9 @@ def read_retrieved(value: Any, what: str) -> dict[Any, list[Any]]:
 
 def _find_id(what: str, query: Any, place: int, item: Any) -> str | int:
     document = _unwrap(item)
-    for name in ID_NAMES:
-        found = getattr(document, name, None)
+    metadata = getattr(document, "metadata", None)
+    own_ids = [getattr(document, name, None) for name in ID_NAMES]
+    for found in (*own_ids, metadata.get("id") if isinstance(metadata, Mapping) else None):
         if isinstance(found, str | int) and not isinstance(found, bool):
             return found
         if isinstance(found, UUID):

@@ -28,6 +28,7 @@ from fastndcg.inputs.streams import FileRequest
 from fastndcg.inputs.table import Table
 from fastndcg.inputs.text_lines import describe_remedy
 from fastndcg.rankings.validation import Array
+from fastndcg.runtime import upper_floors
 
 NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 LISTS = (list, tuple, Set, np.ndarray)
@@ -303,6 +304,9 @@ def _convert(request: FileRequest, parsed: ParsedValues, name: str) -> Any:
     kind, columns = request.kind, request.columns
     values, lines = parsed
     first = values[0] if values else {}
+    table = _read_of_tool(values, request, name)
+    if table is not None:
+        return table
     records = None
     if len(values) == 1 and isinstance(first, list) and first and _is_record(first[0]):
         records = Records(first, columns, Source(name, "record"), kind.value_name)
@@ -315,11 +319,23 @@ def _convert(request: FileRequest, parsed: ParsedValues, name: str) -> Any:
     rows = _join_objects(values, lines, name, kind.what)
     if not rows:
         raise InvalidInputError(f"{name} must hold {{query: {{document: value}}}} or records, but is empty")
+    table = _read_of_tool([rows], request, name) if len(values) > 1 else None
+    if table is not None:
+        return table
     try:
         table = read_dict(kind, rows)
     except InvalidInputError as error:
         raise error.reword(before=f"{name}: ") from None
     return table.placed_in(Source(name))
+
+
+def _read_of_tool(values: list[Any], request: FileRequest, name: str) -> Any:
+    """Read values as the objects of tools are read, and return None for others."""
+    try:
+        table = upper_floors.find("read_of_tool")(values, request) if values else None
+    except InvalidInputError as error:
+        raise error.reword(before=f"{name}: ") from None
+    return table.placed_in(table.source._replace(name=name)) if isinstance(table, Table) else table
 
 
 def _is_record(value: Any) -> bool:

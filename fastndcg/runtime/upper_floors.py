@@ -13,6 +13,7 @@ MODULES = {
     "settle_closed": "inputs.duplicates",
     "read_groups": "inputs.diversity",
     "read_table": "forms.dispatch",
+    "read_of_tool": "forms.dispatch",
     "Settings": "statistics.settings",
     "compare": "statistics.compare",
     "compute_interval": "statistics.one_system",

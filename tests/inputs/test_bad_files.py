@@ -167,10 +167,10 @@ def test_inputs_that_do_not_go_together():
     for message, arguments, ways in (
         ("`predictions` is missing: give scores, a run, or its path. Labels in rank order have the scores -rank, "
             "such as -numpy.arange(n)", (ONE, None), {}),
-        ("`predictions` must be a data frame, a Run, the path of a file, a dict of columns, a dict of retrieved "
-            "documents, a dict of hits, a dict of dicts or of ids, LensKit's lists of items, a list of lists of ids, a "
-            "list or iterator of records or a pair of arrays, ids and scores, but is of type list. Convert it to one "
-            "of these", (ONE, [1]), {}),
+        ("`predictions` must be a data frame, a Run, the path of a file, a dict of columns, a list of queries with "
+            "hits, a dict of retrieved documents, a dict of hits, a dict of dicts or of ids, LensKit's lists of items, "
+            "a list of lists of ids, examples of LangSmith, a list or iterator of records or a pair of arrays, ids and "
+            "scores, but is of type list. Convert it to one of these", (ONE, [1]), {}),
         ("`predictions` must be an array of scores, as `truth` is of labels, not dict. For scores of several "
             "systems take fn.compare", ([[1]], ONE), {}),
         ("`predictions` must be left out when `truth` is Rankings, which holds scores", (rankings, [1]), {}),

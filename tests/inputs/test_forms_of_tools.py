@@ -1,6 +1,7 @@
 """Data sets and results as tools for retrieval have them, in objects, columns and files, equal plain dicts."""
 
 import json
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -130,3 +131,270 @@ def test_command_line_of_groups(tmp_path, capsys):
     assert main(["evaluate", str(path), "-m", "evidence_recall@2,all_evidence@3", "--json"]) == 0
     means = json.loads(capsys.readouterr().out)["runs"][0]["mean"]
     assert means == fn.evaluate(GROUPS, FOUND, "evidence_recall@2, all_evidence@3").mean()
+
+
+RATINGS = {"q1": {"d1": 2, "é": 0}, "q2": {"d9": 1}, "q3": {}}
+HITS = {"q1": {"é": 0.9, "d1": 0.5}, "q2": {"d1": 1.5, "d9": 0.25}, "q3": {"d2": 1.0}}
+OF_HITS = "ndcg, rr, P@1"
+RATED = {query: [{"_index": "i", "_id": name, "rating": label} for name, label in row.items()]
+    for query, row in RATINGS.items()}  # fmt: skip
+SCORED = {query: [{"_id": name, "_score": score, "_source": {"x": [1]}} for name, score in row.items()]
+    for query, row in HITS.items()}  # fmt: skip
+JUDGMENTS = {
+    "ratings by query": RATED,
+    "requests": [{"id": query, "request": {"query": {}}, "ratings": row} for query, row in RATED.items()],
+    "a body of Elasticsearch": {"metric": {"dcg": {"k": 5}}, "requests": [
+        {"id": query, "request": {}, "ratings": row} for query, row in RATED.items()]},
+    "a body of OpenSearch": {"name": "n", "type": "IMPORT_JUDGMENT", "judgmentRatings": [
+        {"query": query, "ratings": [{"docId": hit["_id"], "rating": f"{hit['rating']:.3f}"} for hit in row]}
+        for query, row in RATED.items()]},
+    "relevant documents": [{"question": query, "gold_docs": [{"id": hit["_id"], "grade": hit["rating"]} for hit in row]}
+        for query, row in RATED.items()],
+}  # fmt: skip
+RETRIEVALS = {
+    "hits by query": SCORED,
+    "responses": {query: {"took": 3, "hits": {"total": {"value": 2}, "hits": row}} for query, row in SCORED.items()},
+    "rows of hits": [{"query_id": query, "query": "text", "hits": row} for query, row in SCORED.items()],
+    "rows of documents": [{"user": query, "documents": [{"id": hit["_id"], "similarity": hit["_score"]} for hit in row]}
+        for query, row in SCORED.items()],
+}  # fmt: skip
+
+
+def list_paths(folder, value):
+    """Write a value as JSON, and as JSON Lines where it is a list, or a dict by query."""
+    rows = value if isinstance(value, list) else [{query: row} for query, row in value.items()]
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    texts = {"a.json": json.dumps(value), "indented.json": json.dumps(value, indent=1), "a.jsonl": lines}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]
+
+
+@pytest.mark.parametrize("form", JUDGMENTS)
+def test_judgments_in_lists_of_dicts(form, tmp_path):
+    """An object and its file give the same judgments."""
+    value = JUDGMENTS[form]
+    expected = fn.evaluate(RATINGS, HITS, OF_HITS)
+    assert expected.to_dict()["q2"]["RR"] == 1 / 2
+    for evaluate in (fn.evaluate, fn.reference.evaluate):
+        check_same(evaluate(value, HITS, OF_HITS), fn.evaluate(RATINGS, HITS, OF_HITS))
+    paths = list_paths(tmp_path, value)
+    for path in paths[:2] if form.startswith("a body") else paths:
+        assert fn.Qrels(path).to_dict() == fn.Qrels(value).to_dict() == RATINGS
+        assert repr(fn.Qrels(path)).endswith(f"from {path}")
+        check_same(fn.evaluate(path, HITS, OF_HITS), expected)
+        with pytest.raises(fn.InvalidInputError):
+            fn.DiversityQrels(path)
+
+
+@pytest.mark.parametrize("form", RETRIEVALS)
+def test_retrievals_in_lists_of_dicts(form, tmp_path, capsys):
+    """An object and its file give the same run, also on the command line."""
+    value = RETRIEVALS[form]
+    expected = fn.evaluate(RATINGS, HITS, OF_HITS)
+    for evaluate in (fn.evaluate, fn.reference.evaluate):
+        check_same(evaluate(RATINGS, value, OF_HITS), fn.evaluate(RATINGS, HITS, OF_HITS))
+    (tmp_path / "qrels.json").write_text(json.dumps(JUDGMENTS["requests"]), encoding="utf-8")
+    for path in list_paths(tmp_path, value):
+        assert fn.Run(path).to_dict() == fn.Run(value).to_dict() == HITS
+        check_same(fn.evaluate(RATINGS, path, OF_HITS), expected)
+        assert fn.Run(path, duplicates="first").to_dict() == HITS
+        assert main(["evaluate", str(tmp_path / "qrels.json"), str(path), "-m", "ndcg,rr", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["runs"][0]["mean"] == fn.evaluate(RATINGS, HITS, "ndcg, rr").mean()
+
+
+def test_distances_and_named_fields_of_hits_in_files(tmp_path):
+    near = {"q1": [{"id": "a", "distance": 0.1}, {"id": "b", "distance": 0.3}]}
+    for path in list_paths(tmp_path, near):
+        assert fn.Run(path).to_dict() == {"q1": {"a": -0.1, "b": -0.3}}
+        assert "its negative values" in repr(fn.Run(path))
+    named = [{"nr": 1, "hits": [{"key": "a", "points": 2.0, "score": 0.1}]}]
+    columns = {"query": "nr", "document": "key", "score": "points"}
+    for path in (named, *list_paths(tmp_path, named)):
+        assert fn.Run(path, columns=columns).to_dict() == {1: {"a": 2.0}}
+    first_is_empty = [{"query": "q", "hits": []}, {"query": "r", "hits": [{"id": "a", "score": 1.0}]}]
+    for path in (first_is_empty, *list_paths(tmp_path, first_is_empty)):
+        assert fn.Run(path).to_dict() == {"q": {}, "r": {"a": 1.0}}
+
+
+ONE = {"id": "a", "score": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([{"query": "q", "hits": [ONE]}, {"query": "q", "hits": []}], "`predictions`, row 1: each query must stand"),
+        ([{"query": "q", "hits": [ONE]}, {"query": "r"}], "row 1: each query must stand in one record, as .query"),
+        ([{"query": "q", "hits": [ONE]}, 3], "row 1: each query must stand in one"),
+        ([{"query": None, "hits": [ONE]}], "row 0: each query must stand in one"),
+        ([{"text": "q", "hits": [ONE]}], "row 0: each query must stand in one record, as 'id'"),
+        ([{"query": "q", "hits": [ONE, ONE]}], "document a of query q is in places 0 and 1"),
+        ([{"query": "q", "hits": [ONE, {"id": "b", "score": "x"}]}], "hit 1: score must be a number, but is 'x'"),
+        ([{"query": "q", "hits": [ONE, {"id": None, "score": 1}]}], "hit 1: id must be a text in each record"),
+        ([{"query": "q", "hits": [ONE, "b"]}], "has none of its usual names|must be all texts|usual names"),
+        ({"q": [ONE], "r": 3}, "each query to a list of dicts, as the first is, but 'r' maps to 3"),
+        ({"took": 3, "hits": {"hits": [ONE]}}, "a response of Elasticsearch or OpenSearch, whose queries have no ids"),
+        ({"took": 3, "responses": [{"hits": {"hits": [ONE]}}]}, r"zip\(query_ids, responses\)"),
+    ],
+)  # fmt: skip
+def test_hits_in_files_that_cannot_be_read(value, message, tmp_path):
+    for path in (value, *list_paths(tmp_path, value)[:2]):
+        with pytest.raises(fn.InvalidInputError, match=message) as error:
+            fn.evaluate({"q": ["a"]}, path, "rr")
+        assert path is value or str(path) in str(error.value)
+        assert len(str(error.value)) < 900
+
+
+def test_plain_records_stay_records(tmp_path):
+    """Fields with lists of dicts beside a document, or beside lists of ids, are none of hits."""
+    flat = [{"query": "q", "doc": "a", "label": 2, "results": [{"id": "x"}], "expected": [{"id": "y"}]}]
+    lists = [{"query": "q", "expected_ids": ["a"], "hits": [{"id": "x", "score": 1}]}]
+    for path in (flat, *list_paths(tmp_path, flat)):
+        assert fn.Qrels(path).to_dict() == {"q": {"a": 2}}
+    for path in (lists, *list_paths(tmp_path, lists)):
+        assert fn.Qrels(path, columns={"document": "expected_ids"}).to_dict() == {"q": {"a": 1}}
+        assert fn.Run(path).to_dict() == {"q": {"x": 1}}
+
+
+@dataclass
+class QuestionSet:
+    """What LlamaIndex's `EmbeddingQAFinetuneDataset` has."""
+
+    queries: dict
+    corpus: dict
+    relevant_docs: dict
+    mode: str = "text"
+
+
+QUESTIONS = {
+    "queries": {"q1": "a?", "q2": "b?"}, "corpus": {"d1": "A", "d2": "B"},
+    "relevant_docs": {"q1": ["d1"], "q2": ["d1", "d2"]}, "mode": "text",
+}  # fmt: skip
+
+
+def test_data_sets_of_llama_index(tmp_path):
+    """The object, its dict and its file of JSON are the relevant ids of each query."""
+    run = {"q1": ["d2", "d1"], "q2": ["d1"]}
+    expected = fn.evaluate(QUESTIONS["relevant_docs"], run, "rr, recall")
+    assert expected.to_dict() == {"q1": {"RR": 1 / 2, "R": 1.0}, "q2": {"RR": 1.0, "R": 1 / 2}}
+    for truth in (QUESTIONS, QuestionSet(**QUESTIONS), *list_paths(tmp_path, QUESTIONS)[:2]):
+        for evaluate in (fn.evaluate, fn.reference.evaluate):
+            check_same(evaluate(truth, run, "rr, recall"), expected)
+        assert fn.Qrels(truth).to_dict() == {"q1": {"d1": 1}, "q2": {"d1": 1, "d2": 1}}
+    missing = QUESTIONS | {"relevant_docs": {"q1": ["d1"]}}
+    for truth in (missing, QuestionSet(**missing), *list_paths(tmp_path, missing)[:2]):
+        with pytest.raises(fn.InvalidInputError, match="relevant_docs of each of its queries, but has none of 'q2'"):
+            fn.Qrels(truth)
+    with pytest.raises(fn.InvalidInputError, match="document d1 of query q1 is in places 0 and 1"):
+        fn.Qrels(QuestionSet({"q1": "a?"}, {}, {"q1": ["d1", "d1"]}))
+
+
+@dataclass
+class RetrievalEvalResult:
+    """What LlamaIndex's `RetrieverEvaluator` returns."""
+
+    query: str
+    expected_ids: list
+    retrieved_ids: list
+
+
+@dataclass
+class Example:
+    """What LangSmith's examples have."""
+
+    inputs: dict
+    outputs: dict | None = None
+
+
+def test_results_of_llama_index_evaluators():
+    results = [RetrievalEvalResult("a?", ["d1"], ["d2", "d1"]), RetrievalEvalResult("b?", ["d3"], ["d3"])]
+    for evaluate in (fn.evaluate, fn.reference.evaluate):
+        assert evaluate(results, metrics="rr").to_dict() == {"a?": {"RR": 1 / 2}, "b?": {"RR": 1.0}}
+    assert fn.Qrels(results).to_dict() == {"a?": {"d1": 1}, "b?": {"d3": 1}}
+    assert list(fn.Run(results)["a?"]) == ["d2", "d1"]
+    with pytest.raises(fn.InvalidInputError, match=r"query a\? has rows 0 and 1"):
+        fn.evaluate([results[0], results[0]], metrics="rr")
+    with pytest.raises(fn.InvalidInputError, match="row 1: expected_ids must be a list|row 1: a record must have"):
+        fn.Qrels([results[0], 3])
+
+
+def test_examples_of_langsmith(tmp_path):
+    """Inputs and outputs are the fields of one record, whose names say what they are."""
+    rows = [
+        {"inputs": {"question": "a?"}, "outputs": {"answer": "A", "relevant_ids": ["d1"]}, "metadata": {"x": 1}},
+        {"inputs": {"question": "b?"}, "outputs": {"answer": "B", "relevant_ids": ["d1", "d2"]}},
+    ]
+    objects = [Example(row["inputs"], row["outputs"]) for row in rows]
+    for truth in (rows, objects, *list_paths(tmp_path, rows)):
+        assert fn.Qrels(truth).to_dict() == {"a?": {"d1": 1}, "b?": {"d1": 1, "d2": 1}}
+        assert fn.evaluate(truth, {"a?": ["d2", "d1"], "b?": ["d1"]}, "rr").means() == [3 / 4]
+    both = [Example({"question": "a?"}, {"expected_ids": ["d1"], "retrieved_ids": ["d2", "d1"]})]
+    assert fn.evaluate(both, metrics="rr").to_dict() == {"a?": {"RR": 1 / 2}}
+    named = [Example({"input": "a?"}, {"needed": ["d1"]})]
+    assert fn.Qrels(named, columns={"query": "input", "document": "needed"}).to_dict() == {"a?": {"d1": 1}}
+    for wrong, message in (
+        (
+            [Example({"question": "a?"}, {"answer": "A"})],
+            "none of its usual names: its columns are 'question', 'answer'",
+        ),
+        ([objects[0], Example({"question": "b?"})], "row 1: a record must have the field 'relevant_ids', as others"),
+        (
+            [objects[0], Example({"question": "b?"}, {"question": "c?"})],
+            "row 1: inputs and outputs must be dicts without",
+        ),
+        ([objects[0], 3], "row 1: a record must have the field"),
+        ([objects[0], Example("b?", {"relevant_ids": []})], "row 1: inputs and outputs must be dicts"),
+    ):
+        with pytest.raises(fn.InvalidInputError, match=message):
+            fn.Qrels(wrong)
+
+
+@dataclass
+class Document:
+    """What LangChain's documents have."""
+
+    page_content: str
+    id: str | None = None
+    metadata: dict = field(default_factory=dict)
+
+
+@dataclass
+class Node:
+    node_id: str
+
+
+@dataclass
+class Response:
+    """What LlamaIndex's query engines return."""
+
+    response: str
+    source_nodes: list
+
+
+def test_answers_of_chains_and_ids_in_metadata():
+    run = {"q": ["d2", "d1"]}
+    documents = [Document("B", "d2"), Document("A", metadata={"id": "d1"})]
+    for answer in (
+        documents,
+        {"input": "a?", "context": documents, "answer": "A"},
+        {"query": "a?", "result": "A", "source_documents": documents},
+        Response("A", [Node("d2"), Node("d1")]),
+    ):
+        assert fn.Run({"q": answer}).to_dict() == fn.Run(run).to_dict()
+        assert fn.evaluate({"q": documents[1:]}, {"q": answer}, "rr").means() == [1 / 2]
+    with pytest.raises(fn.InvalidInputError, match=r"document 0 of query 'q', a Document, has none\. Give ids when"):
+        fn.Run({"q": [Document("A", metadata={"source": "d1"})]})
+    texts = {"q": {"context": ["A"], "answer": "B"}}  # without ids
+    with pytest.raises(fn.InvalidInputError, match="gives no numbers"):
+        fn.Run(texts)
+
+
+def test_an_object_with_a_frame_says_so():
+    class LabelledRagDataset:
+        def to_pandas(self):
+            raise AssertionError
+
+    with pytest.raises(
+        fn.InvalidTypeError, match=r"is of type LabelledRagDataset. Give its frame: truth.to_pandas\(\)$"
+    ):
+        fn.evaluate(LabelledRagDataset(), {"q": ["a"]}, "rr")
