@@ -29,7 +29,7 @@ from fastndcg.inputs.dicts import (
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.duplicates import make_duplicates, settle_closed
 from fastndcg.inputs.formats import LabelsInFile, read_file, read_path
-from fastndcg.inputs.frames import ColumnNames, Frame, is_frame
+from fastndcg.inputs.frames import Frame, is_frame
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.join import Joined, PairedRankings, join, join_runs
 from fastndcg.inputs.messages import (
@@ -105,15 +105,10 @@ def is_hit_list(value: Any, side: str) -> bool:
     if isinstance(value, dict):
         value = value.get("requests", value.get("judgmentRatings"))
     first = value[0] if isinstance(value, list) and value else None
-    if not isinstance(first, dict) or not any(map(_may_be_hits, first.values())):
-        return False
-    from fastndcg.forms.rare_forms import find_hits  # late: most records have no lists of dicts
-
-    return find_hits(value, side) is not None
-
-
-def _may_be_hits(field: Any) -> bool:
-    return isinstance(field, list) and (not field or isinstance(field[0], dict))
+    lists = [field for field in first.values() if isinstance(field, list)] if isinstance(first, dict) else ()
+    return (
+        any(not field or isinstance(field[0], dict) for field in lists) and _rare().find_hits(value, side) is not None
+    )
 
 
 def is_question_set(value: Any) -> bool:
@@ -148,35 +143,11 @@ def _read_series(kind: type[Qrels | Run], series: Any, options: Options) -> Any:
     return kind.of_columns(queries, documents, series.to_numpy())
 
 
-def _read_golden_set(truth: Any, options: Options) -> Qrels:
-    from fastndcg.forms.rare_forms import read_golden_set  # late: most truths are of other forms
+def _rare() -> Any:
+    """Return the module of readers that most values do without."""
+    from fastndcg.forms import rare_forms
 
-    return Qrels.of_dict(read_golden_set(truth))
-
-
-def _read_hit_list(kind: type[AnyTable], value: Any, names: ColumnNames) -> AnyTable:
-    from fastndcg.forms.rare_forms import list_hits  # late: most records have no lists
-
-    return _read_hits(kind, list_hits(kind, value, names), names)
-
-
-def _read_question_set(truth: Any, options: Options) -> Qrels:
-    from fastndcg.forms.rare_forms import find_relevant  # late: only LlamaIndex has such sets
-
-    del options
-    return read_dict(Qrels, find_relevant(truth))
-
-
-def _list_examples(value: Any, name: str) -> list[dict[str, Any]]:
-    from fastndcg.forms.rare_forms import list_examples  # late: only LangSmith and LlamaIndex have such
-
-    return list_examples(value, name)
-
-
-def _read_hits(kind: type[AnyTable], rows: Any, names: ColumnNames) -> AnyTable:
-    from fastndcg.forms.rare_forms import read_hits  # late: most runs are of other forms
-
-    return read_hits(kind, rows, names)
+    return rare_forms
 
 
 def _read_pivot(kind: type[AnyTable], frame: Frame, value: Any) -> AnyTable | None:
@@ -184,9 +155,7 @@ def _read_pivot(kind: type[AnyTable], frame: Frame, value: Any) -> AnyTable | No
     has_names = frame.candidates["query"] and frame.candidates["document"]  # one of which the index may have
     if frame.given.by_role or frame.has_scores or has_names:
         return None
-    from fastndcg.forms.rare_forms import is_pivot, read_pivot  # late: most frames have usual names
-
-    return read_pivot(kind, value) if is_pivot(value) else None
+    return cast(AnyTable, _rare().read_pivot(kind, value)) if _rare().is_pivot(value) else None
 
 
 def _read_run_frame(run: Any, options: Options) -> Run:
@@ -329,13 +298,9 @@ def is_item_collection(value: Any) -> bool:
 
 def _read_relevant_items(truth: Any, options: Options) -> Any:
     """Read lists of items without the columns of a run."""
-    return _read_truth_frame(_make_item_frame(truth, "truth").drop(columns=["score", "rank"], errors="ignore"), options)
-
-
-def _make_item_frame(value: Any, name: str) -> Any:
-    from fastndcg.forms.rare_forms import make_item_frame  # late: only users of LensKit have such lists
-
-    return make_item_frame(value, name)
+    return _read_truth_frame(
+        _rare().make_item_frame(truth, "truth").drop(columns=["score", "rank"], errors="ignore"), options
+    )
 
 
 def _read_run_records(run: Any, options: Options) -> Run:
@@ -348,7 +313,7 @@ def _read_run_records(run: Any, options: Options) -> Run:
 
 def _read_recommended_items(run: Any, options: Options) -> Run:
     """Read lists of items: those that are ordered by their ranks, as in LensKit, and others by their scores."""
-    frame = _make_item_frame(run, "predictions")
+    frame = _rare().make_item_frame(run, "predictions")
     is_ranked = "rank" in frame and frame["rank"].notna().all()
     return _read_run_frame(frame.drop(columns="score" if is_ranked else "rank", errors="ignore"), options)
 
@@ -391,28 +356,30 @@ FORMS = (
               lambda run, options: choose_run(options).of_dict(run), (dict,)),
     InputForm("a dict of columns", _is_column_dict, _read_truth_frame, _read_run_frame, (dict,)),
     InputForm("a list of queries with ratings", lambda value: is_hit_list(value, Qrels.side),
-              lambda truth, options: _read_hit_list(Qrels, truth, options.name_columns("truth")),
+              lambda truth, options: _rare().read_hit_list(Qrels, truth, options.name_columns("truth")),
               types=(dict, list), is_of_tool=True),
     InputForm("a list of queries with hits", lambda value: is_hit_list(value, Run.side),
-              run=lambda run, options: _read_hit_list(choose_run(options), run, options.name_columns("predictions")),
-              types=(list,), is_of_tool=True),
+              run=lambda run, options: _rare().read_hit_list(
+                  choose_run(options), run, options.name_columns("predictions")), types=(list,), is_of_tool=True),
     InputForm("a dict of retrieved documents", holds_retrieved,
               lambda truth, _: Qrels.of_id_lists(read_retrieved(truth, "qrels")),
               lambda run, options: choose_run(options).of_id_lists(read_retrieved(run, "run")), (dict, list, tuple)),
     InputForm("a dict of hits", holds_hits,
-              lambda truth, options: _read_hits(Qrels, truth, options.name_columns("truth")),
-              lambda run, options: _read_hits(choose_run(options), run, options.name_columns("predictions")), (dict,),
-              is_of_tool=True),
-    InputForm("a data set of LlamaIndex", is_question_set, _read_question_set, types=(dict,), is_of_tool=True),
+              lambda truth, options: _rare().read_hits(Qrels, truth, options.name_columns("truth")),
+              lambda run, options: _rare().read_hits(
+                  choose_run(options), run, options.name_columns("predictions")), (dict,), is_of_tool=True),
+    InputForm("a data set of LlamaIndex", is_question_set,
+              lambda truth, _: read_dict(Qrels, _rare().find_relevant(truth)), types=(dict,), is_of_tool=True),
     InputForm("a dict of dicts or of ids", is_mapping, lambda truth, _: read_dict(Qrels, truth),
               lambda run, options: choose_run(options).of_dict(run), (dict,)),
     InputForm("LensKit's lists of items", is_item_collection, _read_relevant_items, _read_recommended_items),
     InputForm("a list of lists of ids", is_id_rows, lambda truth, _: Qrels.of_id_lists(dict(enumerate(truth))),
               lambda run, options: choose_run(options).of_id_lists(dict(enumerate(run))), (list, tuple)),
-    InputForm("a golden set of TruLens", is_golden_set, _read_golden_set, types=(list,), is_of_tool=True),
+    InputForm("a golden set of TruLens", is_golden_set,
+              lambda truth, _: Qrels.of_dict(_rare().read_golden_set(truth)), types=(list,), is_of_tool=True),
     InputForm("examples of LangSmith", is_example_list,
-              lambda truth, options: _read_truth_records(_list_examples(truth, "truth"), options),
-              lambda run, options: _read_run_records(_list_examples(run, "predictions"), options),
+              lambda truth, options: _read_truth_records(_rare().list_examples(truth, "truth"), options),
+              lambda run, options: _read_run_records(_rare().list_examples(run, "predictions"), options),
               types=(list,), is_of_tool=True),
     InputForm("a list or iterator of records", is_records, _read_truth_records, _read_run_records, (list, tuple)),
     InputForm("a pair of arrays, ids and scores", _is_found_by_index, _read_matrix_of_items, _read_neighbours,

@@ -192,6 +192,11 @@ def read_hits(kind: type[Kind], value: Mapping[Any, Any], given: ColumnNames) ->
     return kind.from_rows(TableRows.in_order(queries, offsets, records.read_ids("document"), values), source)
 
 
+def read_hit_list(kind: type[Kind], value: Any, given: ColumnNames) -> Kind:
+    """Read a list of dicts of a query and its ratings or hits, or a request with such a list."""
+    return read_hits(kind, list_hits(kind, value, given), given)
+
+
 def _orient(scores: Array, offsets: Array, name: str, queries: list[Any], notes: Notes) -> tuple[Array, Notes]:
     """Return negative distances of sorted lists. Milvus calls similarities distances, too: these fall, and count."""
     fall, row = find_direction(scores, offsets)

@@ -210,12 +210,22 @@ def _read(value: Any, name: str, columns: Any) -> SpanRows:
         with File(value) as file:
             value = _read_file(file, columns)
         title = place = file.name
-    names = () if columns is None else columns.values()
-    if isinstance(value, Mapping) and not are_columns(value) and not any(name in value for name in names):
-        return _read_dict(value, name, place)
-    if isinstance(value, list | tuple):
-        value = _list_columns(value, place)
-    frame = SpanFrame(value, ColumnNames.of(columns), title)
+    names, given = () if columns is None else columns.values(), ColumnNames.of(columns)
+    is_dict = isinstance(value, Mapping) and not are_columns(value) and not any(name in value for name in names)
+    if is_dict:
+        value = snapshot(value, name)
+        if not _holds_dicts(value):
+            return _read_dict(value, name, place)
+    frame = None if is_dict or isinstance(value, list | tuple) else SpanFrame(value, given, title)
+    excerpts = None
+    if is_dict or not _has_start(value if frame is None else frame.column_names, given):
+        from fastndcg.inputs.excerpts import read_excerpts  # late: most spans stand in rows of their own
+
+        excerpts = read_excerpts(value if frame is None else frame, given, place)
+    if excerpts is not None:
+        frame = SpanFrame(*excerpts[:2], title)
+    elif frame is None:
+        frame = SpanFrame(_list_columns(value, place), given, title)
     order = None
     if name != "gold":
         role = next((role for role in ("rank", "score") if frame.has(role)), None)
@@ -223,7 +233,22 @@ def _read(value: Any, name: str, columns: Any) -> SpanRows:
     weights = frame.read_numbers("weight") if name != "chunks" and frame.has("weight") else None
     bounds = (frame.read_numbers("start"), frame.read_numbers("end"))
     ids = frame.read_ids("query"), frame.read_ids("document")
-    return _check(SpanRows(place, *ids, *bounds, weights, order, notes=() if name == "gold" else frame.notes))
+    empty = frozenset() if excerpts is None else excerpts[2]
+    return _check(SpanRows(place, *ids, *bounds, weights, order, empty, () if name == "gold" else frame.notes))
+
+
+def _holds_dicts(rows: Mapping[Any, Any]) -> bool:
+    """Return True if the first filled list has dicts."""
+    first = next((spans for spans in rows.values() if isinstance(spans, list | tuple) and spans), (None,))
+    return isinstance(first[0], Mapping)
+
+
+def _has_start(rows: Any, given: ColumnNames) -> bool:
+    """Return True if the first record, or a frame with such names of columns, has a start."""
+    if not rows:
+        return True
+    names = list(rows[0]) if isinstance(rows[0], Mapping) else rows
+    return any(name in names for name in given.find("start", [name for name in names if isinstance(name, str)]))
 
 
 def _read_file(file: File, columns: Any) -> Any:
@@ -234,13 +259,17 @@ def _read_file(file: File, columns: Any) -> Any:
         return [*candidates["query"], *candidates["document"]]
 
     values = read_columns(file, "spans", FILE_FORM, list_ids)
-    is_whole = isinstance(values, list) and len(values) == 1 and not _is_record(values[0])
+    is_whole = isinstance(values, list) and len(values) == 1 and not _is_record(values[0], ColumnNames.of(columns))
     return values[0] if is_whole else values
 
 
-def _is_record(value: Any) -> bool:
-    """Return True for an object of one span, not of queries or of columns."""
-    return isinstance(value, dict) and are_columns(value) and not any(isinstance(one, list) for one in value.values())
+def _is_record(value: Any, given: ColumnNames) -> bool:
+    """Return True for an object of one span or of one query, not of queries or of columns."""
+    if not isinstance(value, dict):
+        return False
+    if any(isinstance(value.get(name), str | int) for name in given.find("query", value)):
+        return True
+    return are_columns(value) and not any(isinstance(one, list) for one in value.values())
 
 
 class SpanFrame(Frame):
@@ -248,6 +277,13 @@ class SpanFrame(Frame):
 
     def _list_roles(self) -> list[str]:
         return ["query", "document", "start", "end", "weight", "rank", "score"]
+
+    def read_rows(self) -> list[dict[str, Any]]:
+        """Return all rows as dicts, none if a column does not convert."""
+        try:
+            return self._read(self._names).to_pylist()  # type: ignore[no-any-return]
+        except InvalidInputError:
+            return []
 
 
 def _list_columns(rows: Any, place: str) -> dict[str, list[Any]]:
@@ -261,8 +297,7 @@ def _read_dict(rows: Mapping[Any, Any], name: str, place: str) -> SpanRows:
     """Read {query: [(document, start, end), …]}. Gold spans may have a weight, too."""
     lengths = (3,) if name == "chunks" else (3, 4)
     flat: list[tuple[Any, ...]] = []
-    copied = snapshot(rows, name)
-    for query, spans in copied.items():
+    for query, spans in rows.items():
         if not isinstance(spans, list | tuple):
             raise InvalidTypeError(f"{place} must be {FORM}, but query {shorten(query)} maps to {shorten(spans)}")
         for span in spans:
@@ -275,7 +310,7 @@ def _read_dict(rows: Mapping[Any, Any], name: str, place: str) -> SpanRows:
     queries = IdColumn.of(list(fields[0]), f"ids of queries in {name}")
     documents = IdColumn.of(list(fields[1]), f"ids of documents in {name}")
     weights = None if name == "chunks" else numbers[2]
-    empty = frozenset(query for query, spans in copied.items() if not spans)
+    empty = frozenset(query for query, spans in rows.items() if not spans)
     return _check(SpanRows(place, queries, documents, numbers[0], numbers[1], weights, None, empty))
 
 

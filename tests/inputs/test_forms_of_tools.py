@@ -314,7 +314,7 @@ def test_results_of_llama_index_evaluators():
     assert list(fn.Run(results)["a?"]) == ["d2", "d1"]
     with pytest.raises(fn.InvalidInputError, match=r"query a\? has rows 0 and 1"):
         fn.evaluate([results[0], results[0]], metrics="rr")
-    with pytest.raises(fn.InvalidInputError, match="row 1: expected_ids must be a list|row 1: a record must have"):
+    with pytest.raises(fn.InvalidInputError, match=r"row 1: expected_ids must be a list|row 1: a record must have"):
         fn.Qrels([results[0], 3])
 
 
