@@ -44,8 +44,9 @@ def evaluate_spans(
     ----------
     gold : dict, frame, records, path or Spans
         The text that answers each query: ``{query: [(document, start, end), …]}``, or columns of queries, documents,
-        starts and ends. A fourth field, or a column `weight`, is the weight of each character for span_ndcg, above 0. A
-        file holds such a dict or records as JSON, or a table as CSV, Parquet or Arrow.
+        starts and ends, or a list of dicts of these in each row. A fourth field, or a column `weight`, is the weight of
+        each character for span_ndcg, above 0. A file holds such a dict or records as JSON, or a table as CSV, Parquet
+        or Arrow.
     chunks : dict, frame, records or path
         The retrieved chunks in the same forms. Those of a dict are in rank order. A frame has ranks, scores that
         differ, or rows in rank order.

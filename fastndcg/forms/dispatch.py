@@ -453,6 +453,8 @@ def read_table(
 ) -> AnyTable:  # fmt: skip
     """Read judgments or a run: data in any of their forms, or the ids of queries and the columns beside them."""
     duplicates = make_duplicates(*again)
+    if issubclass(kind, Run) and isinstance(data, Recommendations) and hasattr(data, "to_run"):
+        data = cast(Any, data).to_run()
     if duplicates is None:
         return _read_alone(kind, data, others, Options(columns=columns, threads=threads, kind=kind), format)
     duplicates = duplicates.read_parents(data, columns)

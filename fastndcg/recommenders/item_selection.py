@@ -380,7 +380,7 @@ def _refuse_missing(
             remedy = "Take it out of the truth"
     elif item >= n_items:
         rule = f"be missing in `predictions`, but {name} has no embedding"
-        remedy = "Add it"
+        remedy = "Add it, or for vectors of chunks give fn.Run(model.top(1000), parents=…)"
     else:
         rule = f"lie outside the candidates, but {name} is not in `candidates`"
         remedy = "Add it there"

@@ -29,6 +29,7 @@ from fastndcg.scoring.vectors import check_factors, check_tensors, is_tensor, re
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+OF_CHUNKS = ", or give chunks ids of their own, and rank fn.Run(model.top(1000), parents=…)"
 SIMILARITIES = ("dot", "cosine", "euclidean", "hamming")
 
 
@@ -214,6 +215,7 @@ def read_ids(ids: Any, name: str, n: int) -> IdColumn | None:
         row = int(np.argmin(is_first))
         raise InvalidInputError(
             f"`{name}` must have each id once, but {shorten(column.name(row))} stands again in place {row}. Keep one"
+            f"{OF_CHUNKS * (name == 'document_ids')}"
         )
     return column
 

@@ -60,7 +60,20 @@ def forms(qrels, run, folder):
     for maker in (pd.DataFrame, pl.DataFrame, pa.table):
         yield maker.__module__, tuple(map(maker, columns))
     yield "categories", tuple(pl.DataFrame(one).with_columns(pl.col(pl.String).cast(pl.Categorical)) for one in columns)
+    hits = tuple(
+        {query: [{"_id": document, name: value} for document, value in row.items()] for query, row in one.items()}
+        for one, name in zip(dicts, ("rating", "_score"), strict=True)
+    )
+    listed = tuple(
+        [{"query": query, name: row} for query, row in one.items()]
+        for one, name in zip(hits, ("ratings", "hits"), strict=True)
+    )
+    yield "hits", hits
+    yield "lists of hits", listed
     texts = {
+        "json of hits": tuple(map(json.dumps, hits)),
+        "jsonl of hits": tuple("\n".join(json.dumps({q: row}) for q, row in one.items()) for one in hits),
+        "jsonl of lists of hits": tuple("\n".join(map(json.dumps, rows)) for rows in listed),
         "trec": (
             "".join(f"{q} 0 {d} {v}\n" for q, d, v in qrels),
             "".join(f"{q}\tQ0\t{d}\t0\t{v!r}\tname\r\n" for q, d, v in run),
@@ -132,8 +145,22 @@ def test_ranked_ids_in_every_form(trec, tmp_path, convention):
     paths = [tmp_path / "qrels.json", tmp_path / "run.jsonl"]
     paths[0].write_text(json.dumps(relevant))
     paths[1].write_text("\n".join(json.dumps({query: ids}) for query, ids in ranked.items()))
+    groups = [{"query_id": query, "retrieval_gt": [[one] for one in ids]} for query, ids in relevant.items()]
+    questions = {"queries": dict.fromkeys(relevant, "?"), "corpus": {}, "relevant_docs": relevant, "mode": "text"}
+    examples = [{"inputs": {"query_id": row["query_id"]}, "outputs": {"docs": row["expected_ids"]}} for row in lists[0]]
+    others = [tmp_path / "groups.parquet", tmp_path / "questions.json", tmp_path / "examples.jsonl"]
+    pl.DataFrame(groups).write_parquet(others[0])
+    others[1].write_text(json.dumps(questions))
+    others[2].write_text("\n".join(map(json.dumps, examples)))
     for name, (truth, run) in {
         "lists": (relevant, ranked),
+        "groups": (groups, ranked),
+        "a frame of groups": (pd.DataFrame(groups), ranked),
+        "Parquet of groups": (others[0], ranked),
+        "a data set of LlamaIndex": (questions, ranked),
+        "its file": (others[1], ranked),
+        "examples of LangSmith": (examples, ranked),
+        "their file": (others[2], ranked),
         "sets": ({query: set(ids) for query, ids in relevant.items()}, ranked),
         "frames": (liked, ranks),
         "shuffled frames": (liked, ranks.sample(frac=1.0, random_state=3)),

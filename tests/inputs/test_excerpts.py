@@ -1,0 +1,160 @@
+"""Spans as a list of dicts in a row give the values of the same spans in rows of their own."""
+
+import json
+
+import pytest
+
+import fastndcg as fn
+from fastndcg.cli import main
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+duckdb = pytest.importorskip("duckdb")
+
+METRICS = "span_recall@1, span_precision@2, span_iou, span_ndcg"
+GOLD = {"q1": [("a.txt", 100, 200), ("a.txt", 400, 450)], "q2": [], "é": [("a.txt", 0, 50)]}
+CHUNKS = {"q1": [("b.txt", 0, 300), ("a.txt", 50, 150)], "q2": [("a.txt", 0, 9)], "é": [("a.txt", 0, 100)]}
+EXPECTED = fn.evaluate_spans(GOLD, CHUNKS, METRICS).to_dict()
+
+# as in Chroma's evaluation of chunking: the document stands beside the list
+QUESTIONS = [
+    {"question": query, "corpus_id": "a.txt",
+     "references": [{"content": "…", "start_index": start, "end_index": end} for _, start, end in spans]}
+    for query, spans in GOLD.items()
+]  # fmt: skip
+RETRIEVED = [
+    {"query": query, "chunks": [{"text": "…", "file": name, "start": start, "end": end, "score": 1 / place}
+                                for place, (name, start, end) in enumerate(spans, 1)]}
+    for query, spans in CHUNKS.items()
+]  # fmt: skip
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def write_csv(rows, folder):
+    """Write lists as texts of JSON, which is what Chroma's file has."""
+    frame = pd.DataFrame(rows)
+    field = frame.columns[frame.iloc[0].map(lambda value: isinstance(value, list))][0]
+    frame[field] = frame[field].map(json.dumps)
+    frame.to_csv(folder / "rows.csv", index=False)
+    return folder / "rows.csv"
+
+
+def write_parquet(rows, folder):
+    pl.DataFrame(rows).write_parquet(folder / "rows.parquet")
+    return folder / "rows.parquet"
+
+
+FORMS = {
+    "records": lambda rows, _: rows,
+    "a tuple of records": lambda rows, _: tuple(rows),
+    "pandas": lambda rows, _: pd.DataFrame(rows),
+    "Polars": lambda rows, _: pl.DataFrame(rows),
+    "a lazy frame": lambda rows, _: pl.LazyFrame(rows),
+    "pyarrow": lambda rows, _: pa.Table.from_pylist(rows),
+    "a reader of batches": lambda rows, _: pa.Table.from_pylist(rows).to_reader(),
+    "JSON": lambda rows, folder: write(folder / "rows.json", json.dumps(rows)),
+    "JSON Lines": lambda rows, folder: write(folder / "rows.jsonl", "\n".join(map(json.dumps, rows))),
+    "Parquet": write_parquet,
+    "pandas from Parquet": lambda rows, folder: pd.read_parquet(write_parquet(rows, folder)),
+    "a connection of DuckDB": lambda rows, folder: duckdb.connect().execute(
+        f"SELECT * FROM '{write_parquet(rows, folder)}'"
+    ),
+    "CSV": write_csv,
+    "pandas from CSV": lambda rows, folder: pd.read_csv(write_csv(rows, folder)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_lists_of_dicts_in_rows(form, tmp_path):
+    """Each row has a query, and the list of its spans."""
+    gold = fn.Spans(FORMS[form](QUESTIONS, tmp_path))
+    assert repr(gold) == repr(fn.Spans(GOLD)) == "Spans: 3 of 3 queries"
+    chunks = fn.Spans(FORMS[form](RETRIEVED, tmp_path), columns={"document": "file"})
+    for own, other in ((gold, CHUNKS), (GOLD, chunks), (gold, chunks)):
+        found = fn.evaluate_spans(own, other, METRICS)
+        assert found.to_dict() == EXPECTED
+        assert found.n_missing_in_run == 0
+
+
+def test_dicts_by_query(tmp_path, capsys):
+    """Chunks have an order by rank or score, or by their place in the list."""
+    names = ("document", "start", "end")
+    gold = {query: [dict(zip(names, span, strict=True)) for span in spans] for query, spans in GOLD.items()}
+    ranked = {query: [dict(zip(names, span, strict=True)) for span in spans] for query, spans in CHUNKS.items()}
+    scored = {query: [span | {"score": -place} for place, span in enumerate(spans)] for query, spans in ranked.items()}
+    paths = [write(tmp_path / f"{name}.json", json.dumps(one)) for name, one in (("gold", gold), ("chunks", ranked))]
+    for chunks in (ranked, {query: spans[::-1] for query, spans in scored.items()}, paths[1]):
+        for own in (gold, paths[0]):
+            assert fn.evaluate_spans(own, chunks, METRICS).to_dict() == EXPECTED
+    assert main(["spans", *map(str, paths), "-m", METRICS.replace(" ", ""), "--json", "--per-query"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["per_query"] == EXPECTED
+    weighted = {
+        "q": [{"document": 7, "start": 0, "end": 5, "weight": 2.0}, {"document": 7, "start": 9, "end": 10, "weight": 1}]
+    }
+    plain = {"q": [(7, 0, 5, 2.0), (7, 9, 10, 1)]}
+    chunk = {"q": [(7, 8, 10)]}
+    found = fn.evaluate_spans(weighted, chunk, "span_ndcg").means()
+    assert (
+        found
+        == fn.evaluate_spans(plain, chunk, "span_ndcg").means()
+        != fn.evaluate_spans({"q": [span[:3] for span in plain["q"]]}, chunk, "span_ndcg").means()
+    )
+    distances = {"q": [{"doc": 7, "start": 0, "end": 5, "_distance": far} for far in (0.9, 0.1)]}
+    distances["q"][1]["doc"] = 8
+    near = fn.Spans(distances, columns={"score": "_distance"})
+    result = fn.evaluate_spans({"q": [(8, 0, 5)]}, near, "span_recall@1")
+    assert result.means() == [1.0]
+    assert "lower is better" in str(result)
+
+
+def test_queries_without_spans():
+    """An empty list is a query that retrieved nothing, also if it is the only one."""
+    gold = {"q": [("a", 0, 5)]}
+    for chunks in ([{"query": "q", "chunks": []}], {"q": []}, [{"query": "q", "chunks": [], "tags": 3}]):
+        assert fn.evaluate_spans(gold, chunks, "span_recall").to_dict() == {"q": {"span_recall": 0.0}}
+    filled = [{"query": "p", "chunks": []}, {"query": "q", "tags": [], "chunks": [{"doc": "a", "start": 0, "end": 5}]}]
+    assert fn.evaluate_spans(gold, filled, "span_recall").to_dict() == {"q": {"span_recall": 1.0}}
+    split = [{"query": "q", "chunks": [{"doc": "a", "start": place, "end": place + 1}]} for place in range(5)]
+    assert fn.evaluate_spans(gold, split, "span_recall@5, span_recall@2").means() == [1.0, 2 / 5]
+
+
+SPAN = {"document": "a", "start": 0, "end": 5}
+ROW = {"query": "q", "spans": [SPAN]}
+
+
+@pytest.mark.parametrize(
+    ("gold", "message"),
+    [
+        ({"q": [SPAN, ("a", 0, 5)]}, "must have a list of dicts for each query, but query 'q' has .*Give each span as"),
+        ({"q": [SPAN], "r": None}, "must have a list of dicts for each query, but query 'r' has None"),
+        ([ROW, {"query": "r", "spans": None}], "but query 'r' has None"),
+        ([ROW, {"query": None, "spans": []}], "but query None has"),
+        ([ROW, {"query": "r"}], "but query 'r' has None"),
+        ({"q": [SPAN | {"start": None}]}, "must have a field of the start in each span, but query 'q' has"),
+        ({"q": [SPAN, {"document": "a", "start": 1}]}, "must have a field of the end in each span"),
+        ({"q": [{"document": "a", "start": 1}]}, r"one end in each span, .* fn\.Spans\(…, columns={'end': NAME}\)"),
+        ({"q": [{"start": 0, "end": 5}]}, "must have a field of the document in each span"),
+        ({"q": [{"document": "a", "start_pos": 0, "begin": 1, "end": 5}]}, "one start in each span, but their fields"),
+        ({"q": [SPAN | {"start": "0"}]}, "column 'start' of `gold` must hold numbers"),
+        ({"q": [SPAN | {"start": 0.5}]}, r"is from 0\.5 to 5"),
+        ({"q": [SPAN | {"end": 0}]}, "is from 0 to 0"),
+        ({"q": [SPAN | {"start": [0]}]}, "column 'start' of `gold` must hold numbers"),
+        ({"q": [[SPAN]]}, "`gold` must be {query: "),
+        ([ROW | {"others": [{"id": 1}]}], "one list of dicts in each row, .*, with lists in 'spans', 'others'"),
+        ([ROW | {"doc_id": "a", "docno_id": "b", "corpus_id": "c"}], "at most one document"),
+        ([{"text": "q", "spans": [SPAN]}], "must have one query"),
+        ([{"query": "q", "spans": "[{bad"}], "must have one column of start"),
+        ([{"query": "q", "spans": [5]}], "must have one column of start"),
+        ([5], r"must be {query: "),
+        (pd.DataFrame({"query": ["q"], "x": [object()]}), "must have one column of start"),
+    ],
+)  # fmt: skip
+def test_lists_of_dicts_that_cannot_be_read(gold, message):
+    with pytest.raises(fn.InvalidInputError, match=message) as error:
+        fn.evaluate_spans(gold, {"q": [("a", 0, 5)]}, "span_recall")
+    assert len(str(error.value)) < 700

@@ -1,0 +1,70 @@
+"""Objects of LlamaIndex, LangChain and LangSmith are read as the plain ids that they hold."""
+
+import uuid
+
+import pytest
+
+import fastndcg as fn
+
+pytestmark = pytest.mark.peers
+
+RELEVANT = {"q1": ["d1"], "q2": ["d2", "d3"]}
+FOUND = {"q1": ["d2", "d1"], "q2": ["d3"]}
+METRICS = "rr, recall, ndcg"
+EXPECTED = fn.evaluate(RELEVANT, FOUND, METRICS).to_dict()
+
+
+def test_llama_index_objects():
+    schema = pytest.importorskip("llama_index.core.schema")
+    answers = pytest.importorskip("llama_index.core.base.response.schema")
+    evaluation = pytest.importorskip("llama_index.core.evaluation")
+    nodes = {
+        query: [schema.NodeWithScore(node=schema.TextNode(id_=name, text=name), score=0.5) for name in names]
+        for query, names in FOUND.items()
+    }
+    responses = {query: answers.Response("…", source_nodes=own) for query, own in nodes.items()}
+    for run in (nodes, responses):
+        assert fn.evaluate(RELEVANT, run, METRICS).to_dict() == EXPECTED
+    results = [
+        evaluation.RetrievalEvalResult(
+            query=query, expected_ids=RELEVANT[query], retrieved_ids=names, retrieved_texts=names, metric_dict={}
+        )
+        for query, names in FOUND.items()
+    ]
+    assert fn.evaluate(results, metrics=METRICS).to_dict() == EXPECTED
+
+
+def test_llama_index_data_sets(tmp_path):
+    library = pytest.importorskip("llama_index.core.llama_dataset.legacy.embedding")
+    data_set = library.EmbeddingQAFinetuneDataset(
+        queries=dict.fromkeys(RELEVANT, "?"), corpus={}, relevant_docs=RELEVANT
+    )
+    data_set.save_json(str(tmp_path / "dataset.json"))
+    for truth in (data_set, tmp_path / "dataset.json"):
+        assert fn.evaluate(truth, FOUND, METRICS).to_dict() == EXPECTED
+
+
+def test_langchain_documents():
+    library = pytest.importorskip("langchain_core.documents")
+    for make in (
+        lambda name: library.Document("…", id=name),
+        lambda name: library.Document("…", metadata={"id": name}),
+    ):
+        truth, run = ({query: list(map(make, names)) for query, names in one.items()} for one in (RELEVANT, FOUND))
+        answers = {query: {"input": query, "context": documents, "answer": "…"} for query, documents in run.items()}
+        for found in (run, answers):
+            assert fn.evaluate(truth, found, METRICS).to_dict() == EXPECTED
+    with pytest.raises(fn.InvalidInputError, match="a Document, has none"):
+        fn.Run({"q1": [library.Document("…")]})
+
+
+def test_langsmith_examples():
+    schemas = pytest.importorskip("langsmith.schemas")
+    examples = [
+        schemas.Example(
+            id=uuid.uuid4(), dataset_id=uuid.uuid4(), inputs={"question": query},
+            outputs={"answer": "…", "relevant_ids": names},
+        )
+        for query, names in RELEVANT.items()
+    ]  # fmt: skip
+    assert fn.evaluate(examples, FOUND, METRICS).to_dict() == EXPECTED
