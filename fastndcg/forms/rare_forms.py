@@ -103,8 +103,8 @@ def list_hits(kind: type[Table], value: Any, given: ColumnNames) -> dict[Any, li
         own = record.get(query) if isinstance(record, Mapping) else None
         if not isinstance(own, str | int) or own in found or not isinstance(record.get(hits), list):
             raise InvalidInputError(
-                f"`{kind.side}`, row {row}: each query must stand in one record, as {shorten(query)}, with a list {shorten(hits)}, "
-                f"but is {shorten(record)}. Correct it, or keep one of them"
+                f"`{kind.side}`, row {row}: each query must stand in one record, as {shorten(query)}, with a list "
+                f"{shorten(hits)}, but is {shorten(record)}. Correct it, or keep one of them"
             )
         found[own] = list(map(_read_rating, record[hits]))
     return found

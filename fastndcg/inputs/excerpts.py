@@ -74,7 +74,7 @@ def _join(rows: Iterable[tuple[Any, Any, Any]], given: ColumnNames, place: str) 
         if len(found) > 1 or (not found and role in ("start", "end")):
             raise InvalidInputError(
                 f"{place} must have one {role} in each span, but their fields are {join_names(fields)}. Name it: "
-                f"fn.Spans(…, columns={{{role!r}: NAME}})"
+                f"fn.Spans(…, columns={{{shorten(role)}: NAME}})"
             )
         if not found and role != "document":
             continue
