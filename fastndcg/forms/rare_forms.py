@@ -184,7 +184,9 @@ def read_hits(kind: type[Kind], value: Mapping[Any, Any], given: ColumnNames) ->
     if is_run and records.is_ranked:
         values = -records.read_numbers("rank")
     elif records.has(kind.value_name):
-        values = records.read_numbers(kind.value_name)
+        name = records.column_name(kind.value_name)
+        if not is_run or any(hit.get(name, 0) is not None for hit in hits):  # Elasticsearch has none where it sorts
+            values = records.read_numbers(kind.value_name)
     if notes:
         values, notes = _orient(values, offsets, by_role["score"], list(rows), notes)
     source = Source(f"the {kind.what}", lists=offsets, columns=tuple(names), notes=notes)

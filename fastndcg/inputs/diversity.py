@@ -316,8 +316,7 @@ def read_groups(frame: Frame, source: Source) -> Qrels:
     try:
         table = read_dict(Qrels, dict(zip(queries.names().tolist(), frame.read_groups(), strict=True)))
     except InvalidInputError as error:
-        is_file = not source.name.startswith(("the ", "`"))
-        raise error.reword(before=f"{source.name}: " * is_file) from None
+        raise error.reword(before=f"{source.name}: " * (not source.name.startswith(("the ", "`")))) from None
     return table.placed_in(table.source._replace(name=source.name, columns=source.columns, notes=source.notes))
 
 

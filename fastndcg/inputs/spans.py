@@ -245,9 +245,7 @@ def _holds_dicts(rows: Mapping[Any, Any]) -> bool:
 
 def _has_start(rows: Any, given: ColumnNames) -> bool:
     """Return True if the first record, or a frame with such names of columns, has a start."""
-    if not rows:
-        return True
-    names = list(rows[0]) if isinstance(rows[0], Mapping) else rows
+    names = list(rows[0]) if rows and isinstance(rows[0], Mapping) else rows
     return any(name in names for name in given.find("start", [name for name in names if isinstance(name, str)]))
 
 

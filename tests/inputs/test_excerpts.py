@@ -81,6 +81,17 @@ def test_lists_of_dicts_in_rows(form, tmp_path):
         assert found.n_missing_in_run == 0
 
 
+def test_one_row_of_json(tmp_path):
+    """An object with a query is a row, and one of queries is not."""
+    row = {"nr": 7, "chunks": [{"document": "a", "start": 0, "end": 5}]}
+    for value, names in ((row, {"query": "nr"}), ({"query": "7"} | row, None)):
+        chunks = fn.Spans(write(tmp_path / "row.jsonl", json.dumps(value)), columns=names)
+        query = 7 if names else "7"
+        assert fn.evaluate_spans({query: [("a", 0, 10)]}, chunks, "span_recall").to_dict() == {
+            query: {"span_recall": 0.5}
+        }
+
+
 def test_dicts_by_query(tmp_path, capsys):
     """Chunks have an order by rank or score, or by their place in the list."""
     names = ("document", "start", "end")

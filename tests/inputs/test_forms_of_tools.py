@@ -245,6 +245,26 @@ def test_hits_in_files_that_cannot_be_read(value, message, tmp_path):
         assert len(str(error.value)) < 900
 
 
+def test_hits_that_a_sort_ordered():
+    """Elasticsearch leaves scores null where a field sorts. Labels are never so."""
+    hits = {"q": {"took": 1, "hits": {"hits": [{"_id": name, "_score": None, "sort": [1]} for name in "ba"]}}}
+    assert fn.Run(hits).to_dict() == {"q": {"b": -1, "a": -2}}
+    hits["r"] = [{"_id": "a", "_score": 0.5}]
+    with pytest.raises(fn.InvalidTypeError, match="hit 0: _score must be a number, but is None"):
+        fn.Run(hits)
+    with pytest.raises(fn.InvalidTypeError, match="hit 0: rating must be a number, but is None"):
+        fn.Qrels({"q": [{"_id": "a", "rating": None}]})
+
+
+def test_texts_as_ratings():
+    """OpenSearch's ratings are texts of numbers. Others are refused."""
+    assert fn.Qrels([{"query": "q", "ratings": [{"docId": "a", "rating": "1.5"}]}]).to_dict() == {"q": {"a": 1.5}}
+    with pytest.raises(fn.InvalidInputError, match="hit 0: rating must be a number, but is 'high'"):
+        fn.Qrels([{"query": "q", "ratings": [{"docId": "a", "rating": "high"}]}])
+    with pytest.raises(fn.InvalidInputError, match="label of document a of query q must be finite"):
+        fn.Qrels([{"query": "q", "ratings": [{"docId": "a", "rating": "nan"}]}])
+
+
 def test_plain_records_stay_records(tmp_path):
     """Fields with lists of dicts beside a document, or beside lists of ids, are none of hits."""
     flat = [{"query": "q", "doc": "a", "label": 2, "results": [{"id": "x"}], "expected": [{"id": "y"}]}]
