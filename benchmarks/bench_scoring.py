@@ -1,6 +1,7 @@
 """Ranks over all items from vectors, against NumPy's product alone and against what others do with it."""
 
 from functools import partial
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -109,6 +110,38 @@ def test_top(race, length):
         partial(check_top, case),
         floors={"NumPy's product": partial(multiply, case)},
         peers={"NumPy's product and argpartition": partial(multiply, case, select_best)} | prepare_torch(case),
+    )
+
+
+def find_some(case):
+    """Return what a poor index found: the best hundred of every second item."""
+    return 2 * fn.Embeddings(case.users, case.items[::2]).top(N_TOP).items
+
+
+def check_recall(case, found, recall):
+    """Raise AssertionError if the recall of some users differs from that of sets."""
+    best = np.argpartition(case.users[:N_VERIFIED] @ case.items.T, -N_TOP, axis=1)[:, -N_TOP:]
+    shares = [len(set(own) & set(exact)) / N_TOP for own, exact in zip(found.tolist(), best.tolist(), strict=False)]
+    np.testing.assert_allclose(recall[f"recall@{N_TOP}"][:N_VERIFIED], shares, atol=1.5 / N_TOP)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_index_recall(race, length):
+    """Time the recall of an index at 100, in multiples of NumPy's product."""
+    case = make_scaled_case(race, length)
+    found = find_some(case)
+
+    def search_faiss():
+        index = pytest.importorskip("faiss").IndexFlatIP(length)
+        index.add(case.items)
+        return index.search(case.users, N_TOP)
+
+    race(
+        partial(fn.index_recall, case.model, found, f"recall@{N_TOP}"),
+        partial(check_recall, case, found),
+        floors={"NumPy's product": partial(multiply, case)},
+        peers={"NumPy's product and argpartition": partial(multiply, case, select_best)}
+        | ({"the exact search of FAISS": search_faiss} if find_spec("faiss") else {}),
     )
 
 

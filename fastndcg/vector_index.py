@@ -281,8 +281,9 @@ class ExactSearch:
             n_best = np.minimum(self._sizes, k)
             level = best[np.arange(len(best)), np.maximum(n_best, 1) - 1]
             is_good = (found.ranks <= k) & (scores >= level[found.users] - tolerance)
-            n_good = np.minimum(np.bincount(found.users[is_good], minlength=len(best)), n_best)
-            np.divide(n_good, n_best, out=values[:, column], where=n_best > 0)
+            np.divide(
+                np.bincount(found.users[is_good], minlength=len(best)), n_best, out=values[:, column], where=n_best > 0
+            )
         order = np.lexsort((-scores, found.users))
         order = order[found.ranks[order] <= self._depth]
         users, scores, shown = found.users[order], scores[order], found.shown[order]
