@@ -8,6 +8,7 @@ reader, add its record here, and add a row to tests/properties/test_all_input_fo
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping, Set
 from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, cast
@@ -113,11 +114,8 @@ def is_hit_list(value: Any, side: str) -> bool:
 
 def is_question_set(value: Any) -> bool:
     """Return True for LlamaIndex's `EmbeddingQAFinetuneDataset`, and for its fields in a dict."""
-    if isinstance(value, dict):
-        relevant, queries = value.get("relevant_docs"), value.get("queries")
-    else:
-        relevant, queries = getattr(value, "relevant_docs", None), getattr(value, "queries", None)
-    return isinstance(relevant, dict) and isinstance(queries, dict)
+    get = value.get if isinstance(value, dict) else functools.partial(getattr, value)
+    return isinstance(get("relevant_docs", None), dict) and isinstance(get("queries", None), dict)
 
 
 def is_example_list(value: Any) -> bool:

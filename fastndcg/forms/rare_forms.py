@@ -51,19 +51,21 @@ def read_golden_set(value: list[Mapping[str, Any]]) -> dict[Any, dict[str, float
     """Return the labels of a golden set's chunks by query and text. A chunk without a score has the label 1."""
     found: dict[Any, dict[str, float]] = {}
     for row, record in enumerate(value):
-        chunks = record.get("expected_chunks")
-        if not isinstance(chunks, list) or not all(isinstance(chunk, Mapping) and "text" in chunk for chunk in chunks):
+        chunks, query = map(record.get, ("expected_chunks", "query")) if isinstance(record, Mapping) else (record, None)
+        if not isinstance(chunks, list) or not all(
+            isinstance(chunk, Mapping) and isinstance(chunk.get("text"), str) for chunk in chunks
+        ):
             raise InvalidTypeError(
                 f"`truth`, row {row}: expected_chunks must be a list of dicts with a text, but is {shorten(chunks)}. "
                 "Correct it"
             )
         labels = {chunk["text"]: chunk.get("expect_score", 1) for chunk in chunks}
-        if record["query"] in found or len(labels) < len(chunks):
+        if not isinstance(query, str | int) or query in found or len(labels) < len(chunks):
             raise InvalidInputError(
                 f"`truth`, row {row}: each query must stand in one record, and each text once in it, but query "
-                f"{shorten(record['query'])} has one twice. Keep one of them"
+                f"{shorten(query)} does not. Keep one of them"
             )
-        found[record["query"]] = labels
+        found[query] = labels
     return found
 
 
@@ -93,8 +95,8 @@ def find_hits(value: list[Any], side: str) -> str | None:
     return None
 
 
-def list_hits(kind: type[Table], value: Any, given: ColumnNames) -> dict[Any, list[Any]]:
-    """Return the ratings or hits of each query, such as those of OpenSearch's judgments or Elasticsearch's requests."""
+def read_hit_list(kind: type[Kind], value: Any, given: ColumnNames) -> Kind:
+    """Read dicts of a query and its ratings or hits, such as OpenSearch's judgments or Elasticsearch's requests."""
     rows = value if isinstance(value, list) else value.get("requests", value.get("judgmentRatings"))
     hits, names = find_hits(rows, kind.side), list(rows[0])
     query = next(iter(given.find("query", names)), "id")
@@ -107,7 +109,7 @@ def list_hits(kind: type[Table], value: Any, given: ColumnNames) -> dict[Any, li
                 f"{shorten(hits)}, but is {shorten(record)}. Correct it, or keep one of them"
             )
         found[own] = list(map(_read_rating, record[hits]))
-    return found
+    return read_hits(kind, found, given)
 
 
 def _read_rating(hit: Any) -> Any:
@@ -192,11 +194,6 @@ def read_hits(kind: type[Kind], value: Mapping[Any, Any], given: ColumnNames) ->
     source = Source(f"the {kind.what}", lists=offsets, columns=tuple(names), notes=notes)
     queries = IdColumn.of(rows, f"ids of queries in the {kind.what}")
     return kind.from_rows(TableRows.in_order(queries, offsets, records.read_ids("document"), values), source)
-
-
-def read_hit_list(kind: type[Kind], value: Any, given: ColumnNames) -> Kind:
-    """Read a list of dicts of a query and its ratings or hits, or a request with such a list."""
-    return read_hits(kind, list_hits(kind, value, given), given)
 
 
 def _orient(scores: Array, offsets: Array, name: str, queries: list[Any], notes: Notes) -> tuple[Array, Notes]:

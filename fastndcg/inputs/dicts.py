@@ -115,6 +115,8 @@ def label_id_lists(rows: dict[Any, Any]) -> dict[Any, Any]:
     kinds = set(map(type, rows.values()))
     if len(kinds) < 2 or not any(issubclass(kind, Mapping) for kind in kinds):
         return rows
+    for query, row in rows.items():
+        _check_ids("qrels", query, row, _list_ids(row) if is_id_list(row) else ())
     labelled = {query: dict.fromkeys(_list_ids(row), 1) if is_id_list(row) else row for query, row in rows.items()}
     for query, row in labelled.items():
         if isinstance(row, dict) and isinstance(rows[query], Sized) and len(row) < len(rows[query]):

@@ -57,7 +57,8 @@ def _join(rows: Iterable[tuple[Any, Any, Any]], given: ColumnNames, place: str) 
     flat: list[tuple[Any, Any, Mapping[str, Any]]] = []
     empty = set()
     for query, document, spans in rows:
-        if query is None or not isinstance(spans, list | tuple) or not all(isinstance(span, Mapping) for span in spans):
+        is_query = isinstance(query, str | int | np.integer)
+        if not is_query or not isinstance(spans, list | tuple) or not all(isinstance(span, Mapping) for span in spans):
             raise InvalidTypeError(
                 f"{place} must have a list of dicts for each query, but query {shorten(query)} has {shorten(spans)}. "
                 "Give each span as a dict"

@@ -16,7 +16,7 @@ import copy
 import functools
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -701,10 +701,14 @@ def _conversion(name: str, frame: Any) -> Iterator[None]:
     """Replace pyarrow's errors for columns that it cannot convert."""
     try:
         yield
-    except (pyarrow.ArrowException, TypeError, ValueError) as error:
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError) as error:
         is_coded = isinstance(error, UnicodeError)
         reason = str(error) if is_coded else " ".join(str(part) for part in error.args)
-        sizes = {len(column) for column in frame.values()} if isinstance(frame, Mapping) else set()
+        sizes = (
+            {len(column) for column in frame.values() if isinstance(column, Sized)}
+            if isinstance(frame, Mapping)
+            else ()
+        )
         remedy = "Give them one length" if len(sizes) > 1 else "Cast them to numbers or texts"
         raise InvalidInputError(
             f"`{name}` must convert to Arrow columns, but does not: {show_name(reason)}. {remedy}"

@@ -69,10 +69,7 @@ def refuse_row(what: str, rows: Mapping[Any, Any], query: Any) -> NoReturn:
     if are_columns(rows):
         problem = "is a dict of columns. Give a frame: pandas.DataFrame(columns)"
     elif "took" in rows:
-        problem = (
-            "is a response of Elasticsearch or OpenSearch, whose queries have no ids. Give {query: response}, or of "
-            "several {query: response for query, response in zip(query_ids, responses)}"
-        )
+        problem = "is a response of Elasticsearch, whose queries have no ids. Give dict(zip(query_ids, responses))"
     elif are_means(rows):
         problem = f"has the means of {join_names(rows)}. As what a gate compares with, save the values of queries ("
         floors = Words("floors=", "--fail-under METRIC=X")

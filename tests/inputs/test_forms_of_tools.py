@@ -233,7 +233,7 @@ ONE = {"id": "a", "score": 1.0}
         ([{"query": "q", "hits": [ONE, {"id": None, "score": 1}]}], "hit 1: id must be a text in each record"),
         ([{"query": "q", "hits": [ONE, "b"]}], "has none of its usual names|must be all texts|usual names"),
         ({"q": [ONE], "r": 3}, "each query to a list of dicts, as the first is, but 'r' maps to 3"),
-        ({"took": 3, "hits": {"hits": [ONE]}}, "a response of Elasticsearch or OpenSearch, whose queries have no ids"),
+        ({"took": 3, "hits": {"hits": [ONE]}}, "a response of Elasticsearch, whose queries have no ids"),
         ({"took": 3, "responses": [{"hits": {"hits": [ONE]}}]}, r"zip\(query_ids, responses\)"),
     ],
 )  # fmt: skip

@@ -176,6 +176,8 @@ def test_labels_of_some_queries_and_ids_of_others_are_one_truth():
         fn.evaluate(labelled | {"q2": ["b", "b"]}, {"q1": ["a"]}, "recall")
     with pytest.raises(fn.InvalidInputError, match="must map all queries to dicts, or all to ids"):
         fn.evaluate(labelled, {"q1": ["a"], "q2": {"b": 1}}, "recall")
+    with pytest.raises(fn.InvalidInputError, match=r"\['b'\] is no id"):
+        fn.evaluate(labelled | {"q2": [["b"]]}, {"q1": ["a"]}, "recall")
 
 
 MEANS = "ndcg,map,rr,p@2"
@@ -571,8 +573,14 @@ def test_golden_sets():
         assert found.to_dict() == fn.evaluate(labels, run, "ndcg, rr", convention=convention).to_dict()
     with pytest.raises(fn.InvalidInputError, match=r"row 1: expected_chunks must be a list of dicts with a text"):
         fn.evaluate([golden[0], {"query": "q2", "expected_chunks": ["C"]}], run, "rr")
-    with pytest.raises(fn.InvalidInputError, match="row 1: each query must stand in one record"):
-        fn.evaluate([golden[0], golden[0]], run, "rr")
+    for wrong in (golden[0], {"query": ["q"], "expected_chunks": []}, {"expected_chunks": []}):
+        with pytest.raises(fn.InvalidInputError, match="row 1: each query must stand in one record"):
+            fn.evaluate([golden[0], wrong], run, "rr")
+    for chunks in ([{"text": ["A"]}], [{"text": None}], None):
+        with pytest.raises(fn.InvalidInputError, match="row 1: expected_chunks must be a list of dicts with a text"):
+            fn.evaluate([golden[0], {"query": "q2", "expected_chunks": chunks}], run, "rr")
+    with pytest.raises(fn.InvalidInputError, match=r"row 1: expected_chunks must be .* but is 3"):
+        fn.evaluate([golden[0], 3], run, "rr")
 
 
 OF_USERS = "ndcg@10,map,rr,recall"
