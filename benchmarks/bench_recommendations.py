@@ -37,12 +37,17 @@ def test_agreement(race, metric, ties):
     race(lambda: fn.agreement(first, second, metric)[metric], equals(loop()), peers={"SciPy": loop})
 
 
-def test_spans(race):
-    """Time IoU of ten chunks of each query and two gold spans, against sorted spans in a loop of Python."""
-    n_queries = race.size(200_000, 200)
+@pytest.mark.parametrize("chunks_of_query", [10, 40_000])
+def test_spans(race, chunks_of_query):
+    """Time IoU of ten chunks of each query or many of one, and of gold spans, against sorted spans in a loop."""
+    chunks_of_query = chunks_of_query if chunks_of_query == 10 else race.size(chunks_of_query, 400)
+    n_queries = race.size(200_000, 200) if chunks_of_query == 10 else 1
     rng = np.random.default_rng(4)
-    starts = {"gold": rng.permuted(np.tile(np.arange(0, 4000, 250), (n_queries, 1)), axis=1)[:, :2],
-              "chunks": rng.integers(0, 4000, (n_queries, 10))}  # fmt: skip
+    length = 400 * chunks_of_query
+    starts = {
+        "gold": rng.permuted(np.tile(np.arange(0, length, 250), (n_queries, 1)), axis=1)[:, : chunks_of_query // 5],
+        "chunks": rng.integers(0, length, (n_queries, chunks_of_query)),
+    }
     gold, chunks = (
         {"query": np.repeat(np.arange(n_queries), own.shape[1]), "document": np.zeros(own.size, int),
          "start": own.ravel(), "end": own.ravel() + length}
@@ -64,7 +69,7 @@ def test_spans(race):
             values.append((unite(gold_spans) + unite(chunk_spans) - union) / union)
         return values
 
-    race(lambda: fn.evaluate_spans(gold, chunks, "span_iou@10")["span_iou@10"], equals(loop()), peers={"Python": loop})
+    race(lambda: fn.evaluate_spans(gold, chunks, "span_iou")["span_iou"], equals(loop()), peers={"Python": loop})
 
 
 def make_item_data():

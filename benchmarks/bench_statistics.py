@@ -109,3 +109,38 @@ def test_randomization(race, threads):
         ),
         peers={"SciPy": permute},
     )
+
+
+@pytest.mark.parametrize("systems", [60, 120])
+def test_leaderboard(race, systems):
+    """Time a leaderboard of published means, against drawing its replicates and their largest difference by NumPy."""
+    stats = pytest.importorskip("scipy.stats")
+    systems, n_sets, n_replicates = race.size(systems, 6), 200, race.size(10_000, 1_000)
+    rng = np.random.default_rng(4)
+    table = np.clip(0.5 + np.linspace(0, 0.1, systems) + rng.normal(0, 0.1, (n_sets, systems)), 0, 1)
+    published = {f"s{s}": {f"d{d}": value for d, value in enumerate(row)} for s, row in enumerate(table.T.tolist())}
+    first, second = np.triu_indices(systems, 1)
+
+    def draw():
+        largest = []
+        for _ in range(n_replicates // BATCH):
+            drawn = rng.standard_normal((BATCH, systems))
+            largest.append(np.abs(drawn.take(first, axis=1) - drawn.take(second, axis=1)).max(axis=1))
+        return np.concatenate(largest)
+
+    def check(board):
+        """Check that bounds of all pairs are as wide as the studentised range to Bonferroni, and what they exclude."""
+        pairs = board.pairs()
+        rows = np.array([[table[:, int(name[1:])] for name in pair[:2]] for pair in pairs])
+        differences = rows[:, 0] - rows[:, 1]
+        widths = np.array([pair.high - pair.low for pair in pairs])
+        critical = widths / 2 / (differences.std(axis=1, ddof=1) / np.sqrt(n_sets))
+        least = stats.studentized_range.ppf(0.95, systems, 10_000) / np.sqrt(2)
+        most = stats.t.ppf(1 - 0.025 / len(first), n_sets - 1)
+        assert 0.95 * least < critical.min() <= critical.max() < 1.05 * most
+        assert all(pair.sure for pair in pairs if pair.low > 0)
+
+    race(
+        lambda: fn.leaderboard(published, replicates=n_replicates, progress=False), check,
+        floors={"largest differences by NumPy": draw},
+    )  # fmt: skip

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 FEW_DATA_SETS = 10  # fewer say little about others
 TILE = 16  # replicates whose differences of all pairs are computed at once
 MOST_DEGREES = 200  # of freedom, above which errors count as known
+MOST_OWN_DEGREES = 50  # above which a tile shares its errors: 60 systems over 131 data sets take 26 s → 1.2 s
 UNITS = {"queries": "other queries of these data sets", "datasets": "other data sets like these"}
 
 
@@ -595,20 +596,11 @@ def _find_better(means: Array, parts: Sequence[Array], settings: Settings, bound
         n_units = sum(len(part) for part in parts)
         errors = np.sqrt(variances + 2 * END_WEIGHT * ((bounds[1] - bounds[0]) / n_units) ** 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.nan_to_num(sign * (means[:, None] - means[None, :]) / errors, nan=0.0)
-    is_better = np.zeros(errors.shape, bool)
-    first_critical = math.nan
-    while True:
-        is_open = ~(is_better | is_better.T) & (variances > 0)
-        if not is_open.any():
-            break
-        critical = _find_critical(total, is_open, degrees, settings)
-        first_critical = critical if math.isnan(first_critical) else first_critical
-        found = ~(is_better | is_better.T) & (scaled > critical)
-        if not found.any():
-            break
-        is_better |= found
-    return _Board(means, errors, first_critical, is_better, sign)
+        scaled = np.nan_to_num(sign * (means[:, None] - means[None, :]) / errors, nan=0.0, posinf=1e99, neginf=-1e99)
+    critical, is_sure = math.nan, np.zeros(errors.shape, bool)
+    if (variances > 0).any():
+        critical, is_sure = _find_sure(total, variances > 0, np.abs(scaled), degrees, settings)
+    return _Board(means, errors, critical, is_sure & (scaled > 0), sign)
 
 
 def _find_variances(covariance: Array) -> Array:
@@ -617,9 +609,15 @@ def _find_variances(covariance: Array) -> Array:
     return np.asarray(np.maximum(own[..., :, None] + own[..., None, :] - 2 * covariance, 0.0))
 
 
-def _find_critical(covariance: Array, is_open: Array, degrees: float, settings: Settings) -> float:
+def _find_sure(
+    covariance: Array, varies: Array, scaled: Array, degrees: float, settings: Settings
+) -> tuple[float, Array]:
     """
-    Return the quantile of the largest |difference| / error over the open pairs, of systems that do not differ.
+    Return the critical value of all pairs together, and the (n_systems, n_systems) pairs that are surely different.
+
+    A replicate has the largest |difference| / error of systems that do not differ: of all pairs that vary, of those
+    without the pair whose `scaled` difference is the largest, and so on. A pair is sure if all with larger differences
+    are, and if few replicates without these reach its own.
 
     The resamples are normal with the covariance of the systems, and the same for all pairs and steps. Where there are
     few degrees of freedom, each has errors of its own, since errors are estimates, too: without it, 8 data sets cover
@@ -627,29 +625,39 @@ def _find_critical(covariance: Array, is_open: Array, degrees: float, settings: 
     systems can differ than there are, so the covariance is mixed with that of independent systems of the same spread
     (a shrinkage as O. Ledoit and M. Wolf 2004): without it, 8 data sets cover 93 %, and with 30 systems 92 %.
     """
-    systems = np.flatnonzero(is_open.any(axis=1))
-    covariance = covariance[np.ix_(systems, systems)]
-    is_open = is_open[np.ix_(systems, systems)]
-    alone = _find_variances(covariance).sum(axis=1) / (2 * (len(systems) - 1))
-    share = len(systems) / (len(systems) + degrees)
+    n = len(covariance)
+    first, second = np.triu_indices(n, 1)
+    order = np.argsort(scaled[first, second])
+    first, second = first[order], second[order]
+    squares = scaled[first, second] ** 2
+    alone = _find_variances(covariance).sum(axis=1) / (2 * (n - 1))
+    share = n / (n + degrees)
     covariance = (1 - share) * covariance + share * np.diag(alone)
     values, vectors = np.linalg.eigh(covariance)
     factor = vectors * np.sqrt(np.maximum(values, 0.0))
     generator = np.random.default_rng(settings.seed)
-    n_draws = round(degrees) if degrees <= MOST_DEGREES else 0
-    known = np.where(is_open, _find_variances(covariance), np.inf)
+    n_draws = max(round(degrees), 1)
     largest: list[Array] = []
-    for first in range(0, settings.replicates, TILE):
-        size = min(TILE, settings.replicates - first)
-        drawn = generator.standard_normal((size, len(systems))) @ factor.T
-        variances: Array = known
-        if n_draws:
-            others = generator.standard_normal((size, max(n_draws, 1), len(systems))) @ factor.T
-            variances = np.where(is_open, _find_variances(others.swapaxes(1, 2) @ others / max(n_draws, 1)), np.inf)
-        ratios = (drawn[:, :, None] - drawn[:, None, :]) ** 2 / np.maximum(variances, 1e-300)
-        largest.append(ratios.reshape(size, -1).max(axis=1))
+    n_reached = np.zeros(len(order), "i8")
+    for start in range(0, settings.replicates, TILE):
+        size = min(TILE, settings.replicates - start)
+        drawn = generator.standard_normal((size, n)) @ factor.T
+        errors = covariance
+        if degrees <= MOST_DEGREES:
+            n_errors = size if degrees <= MOST_OWN_DEGREES else 1
+            others = generator.standard_normal((n_errors, n_draws, n)) @ factor.T
+            errors = others.swapaxes(1, 2) @ others / n_draws
+        variances = np.where(varies, np.maximum(_find_variances(errors), 1e-300), np.inf)[..., first, second]
+        ratios = (drawn.take(first, axis=1) - drawn.take(second, axis=1)) ** 2 / variances
+        maxima = np.maximum.accumulate(ratios, axis=1)
+        n_reached += (maxima >= squares).sum(axis=0)
+        largest.append(maxima[:, -1])
     ordered = np.sort(np.concatenate(largest))
-    return math.sqrt(ordered[min(math.ceil(settings.level * (len(ordered) + 1)), len(ordered)) - 1])
+    place = min(math.ceil(settings.level * (len(ordered) + 1)), len(ordered)) - 1
+    n_open = 1 + int(np.flatnonzero(n_reached >= len(ordered) - place).max(initial=-1))
+    is_sure = np.zeros(varies.shape, bool)
+    is_sure[first[n_open:], second[n_open:]] = True
+    return math.sqrt(ordered[place]), is_sure | is_sure.T
 
 
 def _cut_tiers(is_better: Array) -> list[int]:

@@ -9,7 +9,7 @@ from system_values import results_of
 
 import fastndcg as fn
 from fastndcg import cli
-from fastndcg.statistics.leaderboard import _cut_tiers, _DataSets, _rank_values
+from fastndcg.statistics.leaderboard import _cut_tiers, _DataSets, _find_sure, _rank_values
 from fastndcg.statistics.settings import Settings
 
 pytest.importorskip("scipy")
@@ -76,6 +76,25 @@ def test_pairs_hold_together():
     narrow = board([table[:, :2]]).pairs()[0]
     wide = next(pair for pair in found.pairs() if {pair.system, pair.against} == {"s0", "s1"})
     assert wide.high - wide.low > narrow.high - narrow.low
+
+
+@pytest.mark.parametrize("degrees", [9.0, 80.0, 300.0])
+def test_sure_pairs_are_those_of_steps(degrees):
+    """Pairs beyond the critical value of all that are left drop out, until none does."""
+    generator = np.random.default_rng(6)
+    covariance = np.cov(generator.normal(0, generator.uniform(0.5, 2, 9), (40, 9)), rowvar=False)
+    means = generator.normal(0, 3, 9)
+    scaled = np.abs(means[:, None] - means)
+    varies = ~np.eye(9, dtype=bool)
+    critical, is_sure = _find_sure(covariance, varies, scaled, degrees, Settings(replicates=500))
+    steps = []
+    left = varies
+    while not steps or (scaled[left] > steps[-1]).any():
+        left = left & ~(scaled > steps[-1]) if steps else left
+        steps.append(_find_sure(covariance, left, scaled, degrees, Settings(replicates=500))[0])
+    assert critical == steps[0]
+    assert len(steps) > 1
+    assert (is_sure == (varies & ~left)).all()
 
 
 def test_data_sets():
