@@ -1,5 +1,6 @@
 """Fusion of runs and tuning: whole-number ids in rank order, and text ids in no order with ties."""
 
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -87,6 +88,25 @@ def test_fuse_files(race, tmp_path):
         lambda _: check_fused(fn.Run(target).to_dict(), expected),
         floors={"evaluating both": prepare_python("-m", "fastndcg", "evaluate", qrels, *paths, "-m", "ndcg@10")},
     )
+
+
+def test_report(race, tmp_path):
+    """Time a report with the documents of a fused run and what each run gives to them, against one without this."""
+    qrels, runs = make_judged_runs(race.size(5_000, 2 * FOLDS), is_text=True)
+    fused = fn.fuse(runs, "rrf(k=60)")
+    bare = fn.Run(fused.to_dict())
+    path = tmp_path / "report.html"
+
+    def prepare(run):
+        comparison = fn.compare(qrels, {"a": runs["a"], "second": run}, METRIC, replicates=100, progress=False)
+        return lambda: comparison.to_html(path, documents=True)
+
+    def check(_):
+        shares = re.findall(r"[ab] (0\.\d+) \(rank (\d+), ", path.read_text())
+        assert shares
+        assert all(float(points) == pytest.approx(1 / (60 + int(rank)), rel=1e-3) for points, rank in shares)
+
+    race(prepare(fused), check, floors={"the report without shares": prepare(bare)})
 
 
 METRIC = "ndcg@10"

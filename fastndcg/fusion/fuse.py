@@ -279,7 +279,9 @@ class FusedRun(Run):
             raise InvalidInputError(
                 "`explain` needs the runs, which a part of a fused run lacks. Call it on the result of fuse"
             )
-        return FusedQuery(self, find_id(self.queries.names().tolist(), query, "query", "the fused run"), self._inputs)
+        places = self._number_queries()
+        place = places[query] if query in places else find_id(list(places), query, "query", "the fused run")
+        return FusedQuery(self, place, self._inputs)
 
     def __repr__(self) -> str:
         method = f" by {self.method}" if self.method else ""
@@ -290,12 +292,12 @@ class FusedQuery:
     """One query of a fused run, joined again from its runs, to explain any of its documents."""
 
     def __init__(self, fused: FusedRun, place: int, inputs: FusionInputs) -> None:
-        first, stop = fused.offsets[place : place + 2].tolist()
+        own = fused._take_queries(np.array([place]))
         self._inputs = inputs
-        self._name = fused.queries.name(place)
-        self._documents = fused.documents.take(np.arange(first, stop))
-        self._fused_scores = fused.values[first:stop]
-        self._runs = [run.filter([self._name]) for run in inputs.runs]
+        self._name = own.queries.name(0)
+        self._documents = own.documents.names().tolist()
+        self._fused_scores = own.values
+        self._runs = [run._take_queries(_find_query(run, self._name)) for run in inputs.runs]
         convention = inputs.applied.convention.replace(queries="union")
         self._joined = join_runs(self._runs, inputs.names, convention, depth=inputs.depth)
         self._ranked = self._joined.rank(convention.ties)
@@ -304,8 +306,8 @@ class FusedQuery:
     def explain(self, document: Any) -> Table[FusionShare]:
         """Return what each run gives to a document: see `FusedRun.explain`."""
         inputs, joined = self._inputs, self._joined
-        place = find_id(self._documents.names().tolist(), document, "document", f"query {show_name(self._name)}")
-        name = self._documents.name(place)
+        place = find_id(self._documents, document, "document", f"query {show_name(self._name)}")
+        name = self._documents[place]
         d = self._names.index(name)
         ranks = self._ranked.ranks[:, d].tolist()
         ties = self._ranked.ties[:, d].tolist()
@@ -327,6 +329,12 @@ class FusedQuery:
         if n_cut:
             notes.append(f"runs whose document is below the depth of {inputs.depth}: {n_cut}")
         return Table(rows, COLUMNS, notes)
+
+
+def _find_query(run: Run, query: Any) -> Array:
+    """Return the place of a query in a run, as an array that is empty if the run lacks it."""
+    place = run._number_queries().get(query)
+    return np.array([] if place is None else [place], "i8")
 
 
 def fuse_joined(joined: JoinedRuns, applied: AppliedMethod, weights: Array | None = None) -> FusedRun:

@@ -316,7 +316,11 @@ class Table(ReadOnly, Exportable):
         make_comparable(self.queries, column, "queries", (self.what, "`query_ids`"))
         names = set(column.names().tolist())
         queries = np.flatnonzero([name in names for name in self.queries.names().tolist()])
-        offsets, rows = join_segments(self.offsets[queries], np.diff(self.offsets)[queries])
+        return self._take_queries(queries)
+
+    def _take_queries(self, queries: Array) -> Self:
+        """Return the rows of the queries at these places."""
+        offsets, rows = join_segments(self.offsets[queries], self.offsets[queries + 1] - self.offsets[queries])
         return self._take(queries, rows, offsets)
 
     def to_dict(self) -> dict[Any, dict[Any, Any]]:
@@ -401,9 +405,7 @@ class Table(ReadOnly, Exportable):
     def __getitem__(self, query: Any) -> dict[Any, Any]:
         places = self._number_queries()
         place = places[query] if query in places else find_id(list(places), query, "query", f"the {self.what}")
-        first, stop = self.offsets[place : place + 2].tolist()
-        one = self._take(np.array([place]), np.arange(first, stop), np.array([0, stop - first]))
-        return one._list_ranked()
+        return self._take_queries(np.array([place]))._list_ranked()
 
     def _number_queries(self) -> dict[Any, int]:
         """Return the place of each query, from the first such call on."""
