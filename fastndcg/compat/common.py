@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from fastndcg.engine import run as engine
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.join import ABSENT, QRELS_AND_RUN, find_ids, make_rankings
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric
@@ -85,10 +84,10 @@ class JudgedRun(NamedTuple):
         return make_rankings(qrels, run, pairs, WITH_KEYS, None)[0]
 
 
-def judge(qrels: Qrels, run: Run, queries: Iterable[str]) -> JudgedRun:
-    """Join a run with judgments, for those of the queries that have some. One that the run lacks has no documents."""
-    ids = IdColumn.of(queries, "ids of queries")
-    pairs = np.stack([find_ids(ids, table.queries, "queries", QRELS_AND_RUN) for table in (qrels, run)], axis=1)
+def judge(qrels: Qrels, run: Run) -> JudgedRun:
+    """Join a run with judgments, for those of its queries that have some."""
+    in_qrels = find_ids(run.queries, qrels.queries, "queries", QRELS_AND_RUN)
+    pairs = np.stack([in_qrels, np.arange(len(in_qrels))], axis=1)
     pairs = pairs[(pairs[:, 0] != ABSENT) & (np.diff(qrels.offsets, append=0)[pairs[:, 0]] > 0)]
     if not len(pairs):
         return JudgedRun([], Rankings([], [], [0]))

@@ -220,11 +220,9 @@ class Evaluator:
     def _judge(self, run: Any) -> dict[int, JudgedRun]:
         """Return the run joined with each of the judgments, by the identity of the judgments."""
         table = read_run_table(run)
-        queries: Iterable[str] = () if table is None else table.queries.names().tolist()
         if table is None:
-            queries = rows = read_rows(run, self._library.ScoredDoc, self._library.util.RunConverter)
-            table = read_table(Run, rows)
-        return {key: judge(qrels, table, queries) for key, qrels in self._qrels.items()}
+            table = read_table(Run, read_rows(run, self._library.ScoredDoc, self._library.util.RunConverter))
+        return {key: judge(qrels, table) for key, qrels in self._qrels.items()}
 
     def _aggregate(self, parts: list[_Values]) -> dict[Any, float]:
         """Return sums and means. Queries that the run lacks add 0, the default value of all measures."""

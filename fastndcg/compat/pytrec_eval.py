@@ -186,7 +186,7 @@ class RelevanceEvaluator:
         if not scores:
             return [], [[] for _ in self._columns]
         metrics = [column.metric for column in self._columns.values() if column.metric is not None]
-        judged = judge(self._qrels, read_table(Run, scores), scores)
+        judged = judge(self._qrels, read_table(Run, scores))
         values = iter(evaluate_judged(judged, metrics, self._convention).T)
         no_values = np.empty(len(judged.queries))
         return judged.queries, [

@@ -385,7 +385,7 @@ class Run(Table):
         """Return the documents with their labels. The result is cached for the last judgments."""
         prepared, rows = qrels.prepared(), self.ready_rows()
         if self._cache is None or self._cache[0] is not prepared:
-            self._cache = (prepared, judge(prepared, read_table(ReadRun, rows), rows))
+            self._cache = (prepared, judge(prepared, read_table(ReadRun, rows)))
         judged: JudgedRun = self._cache[1]
         return judged
 
