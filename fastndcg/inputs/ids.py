@@ -44,6 +44,10 @@ class IdColumn:
         """Build a column from an array or sequence that holds only texts, or only whole numbers."""
         if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.ndim == 1:
             return cls.from_numbers(ids)
+        if type(ids) is np.ndarray and ids.dtype.kind == "U" and ids.ndim == 1 and ids.nbytes:
+            column = cls._of_ascii(ids)
+            if column is not None:
+                return column
         if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
             raise InvalidTypeError(f"{name} must be a sequence of texts or of whole numbers, not {type(ids).__name__}")
         values = list(ids)
@@ -58,6 +62,15 @@ class IdColumn:
         sizes = map(len, texts) if is_ascii else (len(text.encode(errors=SURROGATES)) for text in texts)
         ends = np.cumsum(np.fromiter(sizes, "i8", len(texts)))
         return cls.of_bytes(np.frombuffer(data, "u1"), np.concatenate([[0], ends]))
+
+    @classmethod
+    def _of_ascii(cls, texts: Array) -> IdColumn | None:
+        """Build a column of texts of NumPy without a Python object for each, or return None unless all are ASCII."""
+        codes = np.ascontiguousarray(texts, texts.dtype.newbyteorder("=")).view("u4")
+        data = np.empty(len(codes), "u1")
+        offsets = np.zeros(len(texts) + 1, "i8")
+        n_bytes = load_kernels("inputs.ids").read_ascii(read_only(codes), offsets, data)
+        return None if n_bytes < 0 else cls.of_bytes(data[:n_bytes], offsets)
 
     @classmethod
     def of_bytes(cls, data: Array, offsets: Array) -> IdColumn:
@@ -116,9 +129,10 @@ class IdColumn:
         np.take(self.ids.offsets[1:], rows, out=offsets[1:], mode="clip")  # "raise" copies; the next line raises
         offsets[1:] -= self.ids.offsets[rows]
         np.cumsum(offsets, out=offsets)
-        data = np.empty(int(offsets[-1]), "u1")
+        n_bytes = int(offsets[-1])
+        data = np.empty(n_bytes + WORD, "u1")
         load_kernels("inputs.ids").take(self.ids, read_only(np.ascontiguousarray(rows)), offsets, data)
-        return IdColumn.of_bytes(data, offsets)
+        return IdColumn.of_bytes(data[:n_bytes], offsets)
 
     def factorize(self, rows: Array | None = None) -> tuple[Array, Array]:
         """Number ids in order of appearance, by default of all rows, and return the codes, and each id's first row."""
