@@ -151,7 +151,7 @@ def read(rng):
             q: {d: s for p, d, s in zip(queries, documents, scores.tolist(), strict=True) if p == q} for q in queries
         }
         fn.evaluate(judged, run_dict, "ndcg,ap")
-        common.judge(fn.Qrels(judged), fn.Run(run_dict), run_dict).with_tie_keys()
+        common.judge(fn.Qrels(judged), fn.Run(run_dict)).with_tie_keys()
         numbers = rng.permutation(200)
         fn.evaluate(fn.Qrels(numbers // 20, numbers, labels), fn.Run(numbers // 20, numbers, scores), "ndcg")
     some = np.isin(queries, ["q1", "q4", "q6"])  # so that judgments of the others are left out

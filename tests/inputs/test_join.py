@@ -221,7 +221,7 @@ def tables(draw, values):
 
 
 def judge(qrels, run):
-    return common.judge(common.read_table(fn.Qrels, qrels), common.read_table(fn.Run, run), run)
+    return common.judge(common.read_table(fn.Qrels, qrels), common.read_table(fn.Run, run))
 
 
 @given(data=st.data())

@@ -167,7 +167,7 @@ def mix_hashes(ids, out):
 
 @kernel
 def read_ascii(codes, out_offsets, out_data):
-    """Write the bytes of texts with the same number of codes each, 0 behind their ends. Return -1 if one is no ASCII."""
+    """Write the bytes of texts of as many codes each, with 0 behind their ends. Return -1 if one is not ASCII."""
     n = 0
     width = codes.shape[0] // max(out_offsets.shape[0] - 1, 1)
     for row in range(out_offsets.shape[0] - 1):
