@@ -15,6 +15,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, shorten, suggest_name
 from fastndcg.exports import COMPRESSIONS, FilePath, check_file_path, find_compression, join_pieces, write_compressed
+from fastndcg.inputs.ids import IdColumn
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.imports import optional_import
 
@@ -84,10 +85,13 @@ def _list_run_lines(run: Table, tag: str) -> Iterator[str]:
     queries, documents = _read_field_ids(run)
     order = run.order_by_score()
     names = documents[order].tolist()
-    values = run.values[order].tolist()
+    values = run.values[order]
+    codes, firsts = IdColumn.of_fixed(values).factorize()  # repr takes longest, and scores by rank repeat
+    texts = list(map(repr, values[firsts].tolist()))
+    scores = [texts[code] for code in codes.tolist()]
     for query, (first, stop) in zip(queries, pairwise(run.offsets.tolist()), strict=True):
         for row in range(first, stop):
-            yield f"{query} Q0 {names[row]} {row - first + 1} {values[row]!r} {tag}\n"
+            yield f"{query} Q0 {names[row]} {row - first + 1} {scores[row]} {tag}\n"
 
 
 def list_trec_qrels(table: Table, tag: str = DEFAULT_TAG) -> Iterator[str]:
