@@ -8,8 +8,7 @@ reader and no metric has a case for duplicates or chunks.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn, cast
 
@@ -17,10 +16,10 @@ import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, Option, shorten
 from fastndcg.inputs.frames import ColumnNames, Frame, is_frame
-from fastndcg.inputs.ids import Groups, IdColumn
-from fastndcg.inputs.join import refuse_nan_scores, tie_keys
+from fastndcg.inputs.ids import SURROGATES, Groups, IdColumn, concatenate_comparable
+from fastndcg.inputs.join import ABSENT, find_ids, refuse_nan_scores, tie_keys
 from fastndcg.inputs.messages import are_columns
-from fastndcg.inputs.table import Qrels, RepeatedRun, Run, Table, TableRows
+from fastndcg.inputs.table import Qrels, RepeatedRun, Run, TableRows
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import Array, put, read_only
@@ -81,17 +80,23 @@ class Duplicates:
         keys = None
         if convention is not None and TIES[convention.ties].orders == "id":
             keys = _order_ids(run)  # of chunks, where the run has chunks
+        n_chunks = len(run)
         if self.parents is not None:
-            run, n_chunks, n_documents = self.parents.map_run(run)
-            note = f"@k counts chunks: {n_chunks}, of {n_documents} documents"
+            run = self.parents.map_run(run)
+        elif not run.has_repeats():
+            return run
+        documents, firsts = IdColumn.from_numbers(run.number_pairs()).factorize()
+        if self.parents is not None:
+            note = f"@k counts chunks: {n_chunks}, of {len(firsts)} documents"
             if self.ranks == "closed":
-                note = f"@k counts documents: {n_documents}, of {n_chunks} chunks"
+                note = f"@k counts documents: {len(firsts)}, of {n_chunks} chunks"
             run.placed_in(run.source._replace(notes=(*run.source.notes, note)))
+        if len(firsts) == n_chunks:
+            return run
         if self.choice == "raise":
             run.refuse_repeats(None)
-        if not run.has_repeats():
-            return run
-        rows = _Rows(run, convention, None if self.choice == "sum" else keys)  # sums have no order of chunks
+        keys = None if self.choice == "sum" else keys  # sums have no order of chunks
+        rows = _Rows(run, convention, keys, documents, len(firsts))
         n_repeated = len(run) - rows.n_documents
         note = self.note(n_repeated)
         all_rows = np.arange(len(run))
@@ -157,22 +162,21 @@ def settle_closed(run: Run) -> Run:
 class _Rows:
     """The rows of a run: to which document of which query they belong, and how they rank."""
 
-    def __init__(self, run: Run, convention: Convention | None, keys: Array | None) -> None:
+    def __init__(
+        self, run: Run, convention: Convention | None, keys: Array | None, documents: Array, n_documents: int
+    ) -> None:
         self.run = run
         self.keys = keys
         self.convention = convention
-        self.queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
-        self.documents = np.unique(run.number_pairs(), return_inverse=True)[1]
-        self.n_documents = int(self.documents.max()) + 1
+        self.documents = documents
+        self.n_documents = n_documents
         is_single = convention is not None and convention.score_dtype == "float32"
         with np.errstate(over="ignore"):
             self.scores = run.values.astype("f4") if is_single else run.values
-        self.levels = np.unique(self.scores, return_inverse=True)[1]
-        self.levels[np.isnan(self.scores)] = -1  # below all others
 
     def find_kept(self, places: Array) -> Array:
         """Return the row of each document with the highest score, of equal ones the lowest place."""
-        return _find_best(self.documents, self.levels, places)
+        return _find_best(self.documents, self.n_documents, self.scores, places)
 
     def find_first(self, ranks: str) -> tuple[Array, Array]:
         """Return the row of each document that ranks first, and all scores, by which its other rows rank below it."""
@@ -182,14 +186,15 @@ class _Rows:
             places = policy.choose(input=rows, id=self.keys)
             return self.find_kept(-places if policy.falls else places), self.run.values
         kept = self.find_kept(rows)
-        highest = np.empty(self.n_documents, "i8")
-        highest[self.documents[kept]] = self.levels[kept]
-        is_live = self.levels == highest[self.documents]
+        highest = np.empty(self.n_documents, self.scores.dtype)
+        highest[self.documents[kept]] = self.scores[kept]
+        highest = highest[self.documents]
+        is_live = (self.scores == highest) | np.isnan(highest)
         n_live = np.bincount(self.documents, is_live).astype("i8")
         is_open = is_live & (n_live[self.documents] > 1)  # which row is first depends on the order of a tie group
         if not is_open.any():
             return kept, self.run.values
-        groups = self._number_tie_groups(self.levels)
+        groups = self._number_tie_groups(self.scores)
         if ranks == "closed":
             if policy.orders == "group":  # documents of a tie group with as many rows each are exchangeable
                 counts = n_live[self.documents]
@@ -208,18 +213,18 @@ class _Rows:
         scores = self.scores.copy()
         with np.errstate(over="ignore", under="ignore"):
             scores[is_next] = np.nextafter(scores[is_next], scores.dtype.type(-np.inf))
-        levels = np.unique(scores, return_inverse=True)[1]
-        levels[np.isnan(scores)] = -1
-        lower = self._number_tie_groups(levels)
+        lower = self._number_tie_groups(scores)
         n_all, n_lowered = np.bincount(lower), np.bincount(lower, is_next)
         has_room = (scores != self.scores) & (n_all == n_lowered)[lower]
         self._refuse_order(is_next & ~has_room, groups)  # of two scores that are neighbours in their dtype
         values: Array = np.where(is_next, scores, self.run.values)
         return values.astype(self.run.values.dtype, copy=False)
 
-    def _number_tie_groups(self, levels: Array) -> Array:
+    def _number_tie_groups(self, scores: Array) -> Array:
         """Return a number for each row, equal for rows of equal score of a query."""
-        return np.asarray(np.unique(self.queries * (int(levels.max()) + 2) + levels + 1, return_inverse=True)[1])
+        levels = np.unique(scores, return_inverse=True)[1]  # equal for NaN
+        queries = np.repeat(np.arange(len(self.run.queries)), np.diff(self.run.offsets))
+        return np.asarray(np.unique(queries * (int(levels.max()) + 1) + levels, return_inverse=True)[1])
 
     def add_scores(self) -> Array:
         """Return the sum of each document's scores in all its rows. Equal scores in another order have the same sum."""
@@ -265,10 +270,12 @@ class _Rows:
         return new.placed_in(new.source._replace(notes=(*new.source.notes, note)))
 
 
-def _find_best(documents: Array, values: Array, places: Array) -> Array:
+def _find_best(documents: Array, n_documents: int, values: Array, places: Array) -> Array:
     """Return the row of each document with the highest value, of equal ones the lowest place, in rising order."""
-    order = np.lexsort((places, -values, documents))
-    return np.sort(order[np.diff(documents[order], prepend=-1) != 0])
+    order = np.lexsort((places, -values))[::-1]  # NaN is the lowest
+    best = np.empty(n_documents, "i8")
+    best[documents[order]] = order  # the last one stays
+    return np.sort(best)
 
 
 def _find_highest(groups: Array, values: Array) -> Array:
@@ -298,40 +305,94 @@ LAST = "last "
 CHUNKS = ("chunk_id", "chunk", "passage_id", "passage", "node_id", "pid")  # columns of `parents`, if it is a frame
 
 
+class Found(NamedTuple):
+    """The document of each id, which is the id itself where it is no chunk."""
+
+    documents: IdColumn
+    are_chunks: Array
+    are_known: Array  # True for documents that a table names
+
+
 class Parents:
-    """The document of each chunk."""
+    """The document of each chunk. Subclasses say how it is found."""
 
-    __slots__ = ("_documents", "_find", "column")
+    column: str | None = None  # of the run, which has the documents
 
-    def __init__(
-        self, find: Callable[[Any], Any] | None, column: str | None = None, documents: Set[Any] | None = None
-    ) -> None:
-        self._find = find  # returns the document of a chunk, None for the id of a document; None before it is read
-        self.column = column  # of the run, which has the documents
-        self._documents = documents  # all of them, if the run may only have these and chunks
+    def find(self, ids: IdColumn) -> Found:
+        """Return the document of each id."""
+        raise NotImplementedError
 
-    @classmethod
-    def of_pairs(cls, chunks: Iterable[Any], documents: Iterable[Any], column: str | None = None) -> Parents:
-        """Take chunks and their documents. A chunk may stand twice, but only with one document."""
-        by_chunk: dict[Any, Any] = {}
-        for chunk, document in zip(chunks, documents, strict=True):
-            if document is None or document != document or not isinstance(document, ID):
-                raise InvalidTypeError(
-                    f"`parents` must give a text or a whole number as document, but that of {shorten(chunk)} is "
-                    f"{shorten(document)}. Leave it out, or name its document"
-                )
-            if by_chunk.setdefault(chunk, document) != document:
-                raise InvalidInputError(
-                    f"`parents` must give one document to a chunk, but {shorten(chunk)} has {shorten(by_chunk[chunk])} "
-                    f"and {shorten(document)}. Count it for one of them"
-                )
-        return cls(by_chunk.get, column, set(by_chunk.values()))
+    def list_confused(self, ids: IdColumn, found: Found, documents: IdColumn) -> Array:
+        """Return the rows of chunks that are among `documents`, and not their own."""
+        distinct = documents.take(documents.factorize()[1])
+        rows = np.flatnonzero(found.are_chunks & (find_ids(ids, distinct, "documents", SIDES) >= 0))
+        return rows[_differ(ids.take(rows), found.documents.take(rows))]
+
+    def read_column(self, predictions: Any, columns: Any) -> Parents:
+        """Return the parents, read from predictions if they are a column of these."""
+        del predictions, columns
+        return self
+
+    def map_run(self, run: Run) -> RepeatedRun:
+        """Return a run of documents, in which each chunk has a row."""
+        found = self.find(run.documents)
+        self.check_known(run, found)
+        confused = self.list_confused(run.documents, found, found.documents)
+        if len(confused):
+            row = int(confused[0])
+            raise InvalidInputError(
+                f"`parents` must tell chunks from documents, but {run.describe(row)} is a chunk of "
+                f"{shorten(found.documents.name(row))} and the document of others. Give them different ids"
+            )
+        rows = TableRows(run.queries, Groups(run.offsets, None, run.offsets[:-1]), found.documents, run.values)
+        return RepeatedRun.from_rows(rows, run.source.select(run.input_row(np.arange(len(run)))))
+
+    def check_known(self, run: Run, found: Found) -> None:
+        """Raise for a row of a run that is neither a chunk nor a document, if that can be told."""
+
+    def map_qrels(self, qrels: Qrels, run: Run) -> Qrels:
+        """
+        Return judgments of documents. The label of a document is the highest of its own and its chunks'.
+
+        `run` has the documents of the run, to which judgments by document refer.
+        """
+        found = self.find(qrels.documents)
+        if not _differ(qrels.documents, found.documents).any():
+            return qrels
+        wrong = self.list_confused(qrels.documents, found, run.documents)
+        if len(wrong):
+            raise InvalidInputError(
+                "`parents` must give None, or the id itself, for the id of a document, but takes "
+                f"{shorten(qrels.documents.name(int(wrong[0])))}, the document of a retrieved chunk, for a chunk. Give "
+                "a dict, or a rule that tells them apart"
+            )
+        if qrels.select_patterns(np.zeros(0, "i8")) is not None:
+            raise InvalidInputError(
+                "`truth` must judge documents, not chunks, where judgments are by subtopic and `parents` is given. "
+                "Give groups of chunks as evidence instead, without `parents`"
+            )
+        queries = np.repeat(np.arange(len(qrels.queries)), np.diff(qrels.offsets))
+        codes, firsts = found.documents.factorize()
+        pairs, first_pairs = IdColumn.from_numbers(queries * len(firsts) + codes).factorize()
+        kept = _find_best(pairs, len(first_pairs), qrels.values, np.arange(len(qrels)))
+        groups = Groups(np.searchsorted(kept, qrels.offsets), None, qrels.offsets[:-1])
+        rows = TableRows(qrels.queries, groups, found.documents.take(kept), qrels.values[kept])
+        return Qrels.from_rows(rows, qrels.source.select(qrels.input_row(kept)))
+
+
+class ParentColumn(Parents):
+    """The name of a column of the run, which has the documents, before it is read."""
+
+    def __init__(self, name: str) -> None:
+        self.column = self._name = name
+
+    def find(self, ids: IdColumn) -> Found:
+        """Return the ids, which are no chunks where the run has no such column."""
+        return Found(ids, *np.zeros((2, len(ids)), bool))
 
     def read_column(self, predictions: Any, columns: Any) -> Parents:
         """Return the parents in a column of a frame of predictions, if that is what these are."""
-        name = self.column
-        if self._find is not None or name is None:
-            return self
+        name = self._name
         if not (is_frame(predictions) or (isinstance(predictions, Mapping) and are_columns(predictions))):
             raise InvalidTypeError(
                 f"`parents` can only be the name of a column, {shorten(name)}, where the run is a frame. Give {FORM}"
@@ -350,110 +411,166 @@ class Parents:
                 f"{type(predictions).__name__} is empty after {max(len(chunks), len(parents))} rows. Read it first, "
                 "such as by reader.read_all()"
             )
-        return Parents.of_pairs(chunks.names().tolist(), parents.names().tolist(), name)
+        return ParentTable([(chunks, parents)], name)
 
-    def map_run(self, run: Run) -> tuple[RepeatedRun, int, int]:
-        """
-        Return a run of documents, in which each chunk has a row, and the numbers of its chunks and documents.
 
-        A chunk or document that several queries retrieve counts in each.
-        """
-        mapped = self._map(run)
-        known = set(mapped.parents)
-        for place, (chunk, parent) in enumerate(zip(mapped.ids, mapped.parents, strict=True)):
-            if parent is None and self._documents is not None and chunk not in self._documents:
-                row = run.describe(int(np.argmax(mapped.codes == place)))
-                raise InvalidInputError(f"`parents` must have each chunk of the run, but lacks that of {row}. Add it")
-            if parent is not None and chunk in known and chunk != parent:
-                row = run.describe(int(np.argmax(mapped.codes == place)))
-                raise InvalidInputError(
-                    f"`parents` must tell chunks from documents, but {row} is a chunk of {shorten(parent)} and the "
-                    "document of others. Give them different ids"
-                )
-        rows = TableRows(run.queries, Groups(run.offsets, None, run.offsets[:-1]), mapped.documents, run.values)
-        new = RepeatedRun.from_rows(rows, run.source.select(run.input_row(np.arange(len(run)))))
-        return new, len(run), len(np.unique(mapped.pairs))
+class ParentRule(Parents):
+    """The text of an id before a separator, the first or the last one, is its document."""
 
-    def map_qrels(self, qrels: Qrels, run: Run) -> Qrels:
-        """
-        Return judgments of documents. The label of a document is the highest of its own and its chunks'.
+    def __init__(self, separator: str, *, is_last: bool) -> None:
+        self._separator = np.frombuffer(separator.encode(errors=SURROGATES), "u1")
+        self._is_last = is_last
 
-        `run` has the documents of the run, to which judgments by document refer.
-        """
-        mapped = self._map(qrels)
-        moved = [own for own, parent in zip(mapped.ids, mapped.parents, strict=True) if parent not in (None, own)]
-        if not moved:
-            return qrels
-        retrieved = set(_list_ids(run.documents)[0])
-        wrong = next((own for own in moved if own in retrieved), None)
-        if wrong is not None:
+    def find(self, ids: IdColumn) -> Found:
+        """Return the document of each id. Ids without the separator are those of documents."""
+        if not len(ids):
+            return Found(ids, *np.zeros((2, 0), bool))
+        if not ids.are_texts:
             raise InvalidInputError(
-                f"`parents` must give None, or the id itself, for the id of a document, but takes {shorten(wrong)}, "
-                "the document of a retrieved chunk, for a chunk. Give a dict, or a rule that tells them apart"
+                f"`parents` must be a table or a function where ids are whole numbers, such as {ids.name(0)}, not a "
+                "rule of texts. Give a dict"
             )
-        if qrels.select_patterns(np.zeros(0, "i8")) is not None:
-            raise InvalidInputError(
-                "`truth` must judge documents, not chunks, where judgments are by subtopic and `parents` is given. "
-                "Give groups of chunks as evidence instead, without `parents`"
-            )
-        kept = _find_best(mapped.pairs, qrels.values, np.arange(len(qrels)))
-        groups = Groups(np.searchsorted(kept, qrels.offsets), None, qrels.offsets[:-1])
-        rows = TableRows(qrels.queries, groups, mapped.documents.take(kept), qrels.values[kept])
-        return Qrels.from_rows(rows, qrels.source.select(qrels.input_row(kept)))
+        data, offsets = ids.text_bytes()
+        size = len(self._separator)
+        is_place = data == self._separator[0]
+        for shift in range(1, size):
+            is_place[: len(data) - shift] &= data[shift:] == self._separator[shift]
+            is_place[len(data) - shift :] = False
+        places = np.append(np.flatnonzero(is_place), -size)  # the last one is of no id
+        starts, stops = offsets[:-1], offsets[1:]
+        if self._is_last:
+            ends = places[np.searchsorted(places[:-1], stops - size, side="right") - 1]
+        else:
+            ends = places[np.searchsorted(places[:-1], starts)]
+        are_chunks = (ends >= starts) & (ends + size <= stops)
+        return Found(ids.cut(starts, np.where(are_chunks, ends, stops)), are_chunks, ~are_chunks)
 
-    def _map(self, table: Table) -> _MappedToParents:
-        """Find the document of each row of a table."""
-        ids, codes = _list_ids(table.documents)
-        parents = self._find_all(ids)
-        names = [own if parent is None else parent for own, parent in zip(ids, parents, strict=True)]
-        documents = IdColumn.of(names, "documents that `parents` gives").take(codes)
-        own, firsts = documents.factorize()
-        queries = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
-        return _MappedToParents(ids, codes, parents, documents, queries * len(firsts) + own)
+    def list_confused(self, ids: IdColumn, found: Found, documents: IdColumn) -> Array:
+        """Return the rows of chunks that are among `documents`. None is that ends before the first separator."""
+        return super().list_confused(ids, found, documents) if self._is_last else np.zeros(0, "i8")
 
-    def _find_all(self, ids: list[Any]) -> list[Any]:
-        """Return the document of each id, or None."""
-        if self._find is None:
-            return [None] * len(ids)
+
+class ParentFunction(Parents):
+    """A function of a chunk's id, which returns None for that of a document."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def find(self, ids: IdColumn) -> Found:
+        """Return the document of each id."""
+        codes, firsts = ids.factorize()
+        names = ids.take(firsts).names().tolist()
         parents: list[Any] = []
         try:
-            parents.extend(map(self._find, ids))
-        except InvalidInputError:  # of a rule
-            raise
+            parents.extend(map(self._function, names))
         except Exception as error:
             raise InvalidInputError(
-                f"`parents` must return the document of each chunk, but fails for {shorten(ids[len(parents)])}: "
+                f"`parents` must return the document of each chunk, but fails for {shorten(names[len(parents)])}: "
                 f"{type(error).__name__}: {show_name(error)}. Return None for the id of a document"
             ) from error
-        for own, parent in zip(ids, parents, strict=True):
+        for own, parent in zip(names, parents, strict=True):
             if parent is not None and not isinstance(parent, ID):
                 raise InvalidTypeError(
                     f"`parents` must return the id of a document, a text or a whole number, or None, but returns "
                     f"{shorten(parent)} for {shorten(own)}"
                 )
-        return parents
+        documents = [own if parent is None else parent for own, parent in zip(names, parents, strict=True)]
+        are_chunks = np.array([parent is not None for parent in parents], bool)
+        return Found(IdColumn.of(documents, GIVEN).take(codes), are_chunks[codes], ~are_chunks[codes])
 
 
-class _MappedToParents(NamedTuple):
-    """The different ids of a table, the number of that of each row, and what becomes of ids and rows."""
+class ParentTable(Parents):
+    """Chunks and their documents. A chunk may stand twice, but only with one document."""
 
-    ids: list[Any]
-    codes: Array
-    parents: list[Any]
-    documents: IdColumn
-    pairs: Array  # equal for rows of one document of a query
+    def __init__(self, tables: list[tuple[IdColumn, IdColumn]], column: str | None = None) -> None:
+        self.column = column
+        self._tables = [self._check(chunks, documents) for chunks, documents in tables]  # one for each kind of chunks
+
+    @staticmethod
+    def _check(chunks: IdColumn, documents: IdColumn) -> tuple[IdColumn, IdColumn, IdColumn]:
+        """Return each chunk once, its document, and each document once. Raise for a chunk with two documents."""
+        codes, firsts = chunks.factorize()
+        numbers, distinct = documents.factorize()
+        differs = numbers != numbers[firsts][codes]
+        if differs.any():
+            row = int(np.argmax(differs))
+            names = [shorten(documents.name(int(own))) for own in (firsts[codes[row]], row)]
+            raise InvalidInputError(
+                f"`parents` must give one document to a chunk, but {shorten(chunks.name(row))} has {names[0]} and "
+                f"{names[1]}. Count it for one of them"
+            )
+        return chunks.take(firsts), documents.take(firsts), documents.take(distinct)
+
+    @classmethod
+    def of_pairs(cls, chunks: list[Any], documents: list[Any]) -> ParentTable:
+        """Take chunks and documents, ids of any kind."""
+        if set(map(type, documents)) - {str, int}:
+            for chunk, document in zip(chunks, documents, strict=True):
+                if document is None or document != document or not isinstance(document, ID):
+                    raise InvalidTypeError(
+                        f"`parents` must give a text or a whole number as document, but that of {shorten(chunk)} is "
+                        f"{shorten(document)}. Leave it out, or name its document"
+                    )
+        kinds = {kind: issubclass(kind, str) for kind in set(map(type, chunks))}
+        tables = []
+        for are_texts in set(kinds.values()):  # the ids of a run are of one kind
+            own = [chunks, documents]
+            if len(set(kinds.values())) > 1:
+                rows = [row for row, chunk in enumerate(chunks) if kinds[type(chunk)] == are_texts]
+                own = [[values[row] for row in rows] for values in own]
+            tables.append((IdColumn.of(own[0], "chunks of `parents`"), IdColumn.of(own[1], GIVEN)))
+        return cls(tables)
+
+    def find(self, ids: IdColumn) -> Found:
+        """Return the document of each id. Ids that are no chunks are those of documents."""
+        for chunks, documents, distinct in self._tables:
+            if chunks.are_texts == ids.are_texts:
+                parts = [ids, chunks, *([distinct] if distinct.are_texts == ids.are_texts else [])]
+                codes, firsts = concatenate_comparable(parts).factorize()
+                own, of_chunks, of_documents = np.split(codes, [len(ids), len(ids) + len(chunks)])
+                rows = np.full(len(firsts), ABSENT, "i8")
+                rows[of_chunks] = np.arange(len(chunks))
+                are_known = np.zeros(len(firsts), bool)
+                are_known[of_documents] = True
+                rows = rows[own]
+                return Found(_choose(ids, documents, rows), rows >= 0, are_known[own])
+        return Found(ids, *np.zeros((2, len(ids)), bool))
+
+    def list_confused(self, ids: IdColumn, found: Found, documents: IdColumn) -> Array:
+        """Return the rows of chunks that are among `documents`, and not their own."""
+        rows = np.flatnonzero(found.are_chunks & found.are_known)  # few or none
+        some = Found(found.documents.take(rows), found.are_chunks[rows], found.are_known[rows])
+        return rows[super().list_confused(ids.take(rows), some, documents)] if len(rows) else rows
+
+    def check_known(self, run: Run, found: Found) -> None:
+        """Raise for a row of a run that is neither a chunk nor a document."""
+        is_unknown = ~(found.are_chunks | found.are_known)
+        if is_unknown.any():
+            row = run.describe(int(np.argmax(is_unknown)))
+            raise InvalidInputError(f"`parents` must have each chunk of the run, but lacks that of {row}. Add it")
 
 
-def _split_before(split: Callable[[str, str], tuple[str, str, str]], separator: str, own: Any) -> str | None:
-    """Return the text before a separator. Ids without one are those of documents."""
-    try:
-        text, found, _ = split(own, separator)
-    except TypeError:
-        raise InvalidInputError(
-            f"`parents` must be a table or a function where ids are whole numbers, such as {own}, not a rule of texts. "
-            "Give a dict"
-        ) from None
-    return text if found else None
+GIVEN = "documents that `parents` gives"
+SIDES = ("run", "`parents`")
+
+
+def _choose(ids: IdColumn, others: IdColumn, rows: Array) -> IdColumn:
+    """Return for each id that of a row of others, and the id itself where the row is ABSENT."""
+    if (rows < 0).all():
+        return ids
+    if (rows >= 0).all():
+        return others.take(rows)
+    if ids.are_texts != others.are_texts:
+        IdColumn.of([ids.name(int(np.argmin(rows))), others.name(int(rows.max()))], GIVEN)  # raises
+    return concatenate_comparable([ids, others]).take(np.where(rows >= 0, rows + len(ids), np.arange(len(ids))))
+
+
+def _differ(first: IdColumn, second: IdColumn) -> Array:
+    """Return True for each row in which two columns have different ids."""
+    if first.are_texts != second.are_texts:
+        return np.ones(len(first), bool)
+    codes = concatenate_comparable([first, second]).factorize()[0]
+    return np.asarray(codes[: len(first)] != codes[len(first) :])
 
 
 def make_parents(parents: Any) -> Parents | None:
@@ -462,20 +579,20 @@ def make_parents(parents: Any) -> Parents | None:
         return parents
     if isinstance(parents, str):
         if not parents.startswith(BEFORE):
-            return Parents(None, parents)
+            return ParentColumn(parents)
         is_last = parents.startswith(BEFORE + LAST)
         separator = parents.removeprefix(BEFORE).removeprefix(LAST if is_last else "")
         if not separator:
             raise InvalidInputError(
                 f"`parents` must name what ends a document's id, not {shorten(parents)}. Say 'before #'"
             )
-        return Parents(functools.partial(_split_before, str.rpartition if is_last else str.partition, separator))
+        return ParentRule(separator, is_last=is_last)
     if callable(parents) and not isinstance(parents, Mapping):
-        return Parents(parents)
-    if isinstance(parents, Mapping) and not any(isinstance(value, list) for value in parents.values()):
-        return Parents.of_pairs(list(parents), list(parents.values()))
+        return ParentFunction(parents)
+    if isinstance(parents, Mapping) and not any(issubclass(kind, list) for kind in set(map(type, parents.values()))):
+        return ParentTable.of_pairs(list(parents), list(parents.values()))
     if hasattr(parents, "index") and hasattr(parents, "to_dict") and getattr(parents, "ndim", 0) == 1:
-        return Parents.of_pairs(parents.index.tolist(), parents.tolist())
+        return ParentTable.of_pairs(parents.index.tolist(), parents.tolist())
     if is_frame(parents) or isinstance(parents, Mapping):
         names = Frame(parents, None, "parents").column_names
         chunks = [name for name in names if name.lower() in CHUNKS]
@@ -485,15 +602,9 @@ def make_parents(parents: Any) -> Parents | None:
             columns = [
                 Frame(parents, {"document": name}, "parents").read_ids("document") for name in (*chunks, document)
             ]
-            return Parents.of_pairs(*(column.names().tolist() for column in columns))
+            return ParentTable([(columns[0], columns[1])])
         raise InvalidInputError(
             f"`parents` must have one column of chunks, named as one of {', '.join(CHUNKS)}, and one of their "
             f"documents, but has the columns {', '.join(map(repr, names))}. Give dict(zip(chunks, documents))"
         )
     raise InvalidTypeError(f"`parents` must be {FORM}, not {shorten(parents)}")
-
-
-def _list_ids(column: IdColumn) -> tuple[list[Any], Array]:
-    """Return the different ids of a column, and the number of that of each row."""
-    codes, firsts = column.factorize()
-    return column.take(firsts).names().tolist(), codes

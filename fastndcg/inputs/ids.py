@@ -134,6 +134,11 @@ class IdColumn:
         load_kernels("inputs.ids").take(self.ids, read_only(np.ascontiguousarray(rows)), offsets, data)
         return IdColumn.of_bytes(data[:n_bytes], offsets)
 
+    def cut(self, starts: Array, stops: Array) -> IdColumn:
+        """Return the texts between two places of the bytes of each."""
+        offsets, places = join_segments(starts, stops - starts)
+        return IdColumn.of_bytes(self.ids.data[places], offsets)
+
     def factorize(self, rows: Array | None = None) -> tuple[Array, Array]:
         """Number ids in order of appearance, by default of all rows, and return the codes, and each id's first row."""
         if rows is None:
@@ -220,19 +225,20 @@ def split_at_blanks(column: IdColumn) -> tuple[IdColumn, IdColumn]:
     blank = np.flatnonzero((data == ord(" ")) | ((data >= ord("\t")) & (data <= ord("\r"))))
     first = blank[np.searchsorted(blank, offsets[:-1])]
     last = blank[np.searchsorted(blank, offsets[1:]) - 1]
-    return _take_pieces(data, offsets[:-1], first), _take_pieces(data, last + 1, offsets[1:])
-
-
-def _take_pieces(data: Array, starts: Array, stops: Array) -> IdColumn:
-    """Return pieces of a text as a column."""
-    offsets, places = join_segments(starts, stops - starts)
-    return IdColumn.of_bytes(data[places], offsets)
+    return column.cut(offsets[:-1], first), column.cut(last + 1, offsets[1:])
 
 
 def join_segments(starts: Array, sizes: Array) -> tuple[Array, Array]:
     """Return the offsets of segments of an array, one after the other, and the places of their entries in it."""
     offsets = count_before(sizes)
     return offsets, np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
+
+
+def concatenate_comparable(columns: Sequence[IdColumn]) -> IdColumn:
+    """Return the ids of several columns, all texts or all whole numbers, one column after the other."""
+    is_wide = {column.is_wide for column in columns if len(column)}
+    own = [_widen(column) for column in columns] if len(is_wide) > 1 else columns
+    return concatenate_columns([column for column in own if len(column)] or own[:1])
 
 
 def make_comparable(
