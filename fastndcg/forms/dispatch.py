@@ -508,7 +508,7 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
     if isinstance(truth, Model):
         raise InvalidTypeError(
             f"`truth` must be what users like, or judgments, but is {type(truth).__name__}, which are predictions. "
-            "Give the truth first, and predictions second"
+            "Give the truth first, and predictions second. For the recall of an index take fn.index_recall"
         )
     if isinstance(truth, Recommendations):
         raise InvalidTypeError(

@@ -10,7 +10,7 @@ import numpy as np
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
-from fastndcg.results.kinds import PairResults
+from fastndcg.results.kinds import IndexRecall, PairResults
 from fastndcg.results.results import MeanTable, Results
 from fastndcg.runtime.escapes import show_name
 
@@ -72,15 +72,24 @@ def refuse_means(results: Any) -> None:
         raise InvalidTypeError(f"results must have the values of single queries, and a Summary has none. {remedy}")
 
 
+ROW_KINDS = {
+    PairResults: ("pairs", "evaluate_pairs"),
+    IndexRecall: ("recall of an index", "index_recall"),
+    Results: ("queries", "evaluate"),
+}
+
+
 def _check_rows(results: Mapping[str, Results]) -> None:
-    """Raise if rows are queries in some systems and pairs in others."""
-    kinds = {name: "pairs" if isinstance(result, PairResults) else "queries" for name, result in results.items()}
+    """Raise if rows are queries in some systems and pairs, or the recall of an index, in others."""
+    kinds = {name: next(kind for kind in ROW_KINDS if isinstance(result, kind)) for name, result in results.items()}
     (first, kind), *rest = kinds.items()
     for name, other_kind in rest:
         if other_kind != kind:
+            (has, function), (other_has, other_function) = ROW_KINDS[kind], ROW_KINDS[other_kind]
             raise InvalidInputError(
-                f"systems must have rows of one kind, but {shorten(first)} has {kind} and {shorten(name)} has "
-                f"{other_kind}. Evaluate all by evaluate, or all by evaluate_pairs."
+                f"systems must have rows of one kind, but {shorten(first)} has {has} and {shorten(name)} has "
+                f"{other_has}. Evaluate all by {min(function, other_function)}, or all by "
+                f"{max(function, other_function)}."
             )
 
 

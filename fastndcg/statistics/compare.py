@@ -177,7 +177,7 @@ def compare(
         raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(metrics).__name__}. {NAMED}")
     named_systems = _read_systems(systems)
     baseline_name = find_baseline(baseline, named_systems)
-    selected = _select_metrics(metrics, named_systems)
+    selected = _select_metrics(metrics, named_systems, "recall@10" if isinstance(truth, Model) else DEFAULT_METRICS)
     if alternative != "two-sided":
         check_direction(selected, "a one-sided test")
     first_predictions = next((own for own in named_systems.values() if not isinstance(own, Results | Rankings)), None)
@@ -277,11 +277,11 @@ def find_baseline(baseline: str | None, named_systems: Mapping[str, Any]) -> str
     return baseline
 
 
-def _select_metrics(metrics: Metrics | None, named_systems: Mapping[str, Any]) -> tuple[Metric, ...]:
-    """Parse the metrics. By default they are those of the first results, or the usual five."""
+def _select_metrics(metrics: Metrics | None, named_systems: Mapping[str, Any], default: Metrics) -> tuple[Metric, ...]:
+    """Parse the metrics. By default they are those of the first results, or the usual ones."""
     if metrics is None:
         finished = (system.metrics for system in named_systems.values() if isinstance(system, Results))
-        metrics = next(finished, DEFAULT_METRICS)
+        metrics = next(finished, default)
     return parse_metrics(metrics, None)  # `Evaluator` refuses those that it does not compute
 
 
@@ -314,7 +314,9 @@ def _evaluate_systems(
     if all(isinstance(predictions, Results) for predictions in named_systems.values()):
         return dict(named_systems)
     if isinstance(truth, Model):
-        return dict(measure_recall(truth, named_systems, metrics, options))
+        options.check_no_cuts()
+        found = {name: own for name, own in named_systems.items() if not isinstance(own, Results)}
+        return {**named_systems, **measure_recall(truth, found, metrics, options)}
     request = parse_request(metrics, convention)
     evaluator = None if truth is None else make_evaluator(truth, request, options)
     for name, predictions in named_systems.items():
