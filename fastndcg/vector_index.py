@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
@@ -10,13 +11,15 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, reworded, shorten
 from fastndcg.evaluation import evaluate
 from fastndcg.forms.dispatch import read_ranked
+from fastndcg.inputs.dicts import is_id_rows
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.join import find_ids
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
-from fastndcg.rankings.validation import Array, count_before, read_only
+from fastndcg.parsing import as_float
+from fastndcg.rankings.validation import Array, as_array, count_before, is_masked_array, read_only
 from fastndcg.recommenders.interactions import PADDING, Interactions, Recommendations, read_unpadded_items
 from fastndcg.recommenders.models import match_candidates
 from fastndcg.results.kinds import IndexRecall
@@ -25,7 +28,8 @@ from fastndcg.runtime.threads import check_threads
 from fastndcg.scoring.consumers import LabelledRows, TopAndPairs, select_columns
 from fastndcg.scoring.embeddings import ScoringModel, TopItems
 
-SIDES = ("found", "model")
+SIDES = ("index", "model")
+NAMES = re.compile("`(run|predictions|items)`")  # what readers call `found` in messages
 
 
 @answer_keywords
@@ -51,9 +55,10 @@ def index_recall(
         The vectors that the index holds, or stands for: a quantised index is compared with full vectors if the model
         has these. Filtered search has its filter as `candidates` or `exclude` of the model.
     found : (n_queries, k) int array, pair of arrays, TopItems, dict, path, frame or Run
-        What the index found, the best first, in the forms of predictions of `evaluate`. Row r of an array is of query
-        r. Its numbers are the `document_ids` of the model where these are numbers, and else count its documents from 0.
-        Rows are padded with -1. What a query lacks is lost, and a document that is found again counts once.
+        What the index found, the best first, in the forms of predictions of `evaluate`. Row r is of query r, also of
+        lists of texts. Its numbers are the `document_ids` of the model where these are numbers, and else count its
+        documents from 0. Rows are padded with -1. What a query lacks is lost, and a document that is found again
+        counts once.
     metrics : str, Metric, or iterable of them
         Recall at cutoffs, such as "recall@10, recall@100", of which an aggregate can be taken in place of the mean.
     truth : dict, path, frame, Qrels or other judgments, optional
@@ -100,11 +105,20 @@ class FoundItems(NamedTuple):
 
     items: Interactions
     n_repeated: int
+    is_missing: Array  # True for a query that is not there. An empty list is there, and found nothing
     n_missing_in_model: int
 
     @classmethod
     def read(cls, value: Any, name: str, model: ScoringModel, options: Options) -> FoundItems:
         """Read what was found, and number queries and documents as the model does."""
+        if hasattr(value, "__dlpack__") and not is_masked_array(value):  # arrays and tensors
+            value = as_array(value, name)
+            if value.ndim != 2 and value.dtype.kind != "O":
+                raise InvalidInputError(
+                    f"`{name}` must have a row for each query, (n_queries, k), but its shape is {value.shape}. Of one "
+                    f"query give {name}[None]"
+                )
+            value = value.tolist() if value.dtype.kind in "OUT" else value
         ranked = read_ranked(value, name, options)
         if ranked.duplicates is not None and not ranked.duplicates.keeps_first:
             raise InvalidInputError(
@@ -114,18 +128,18 @@ class FoundItems(NamedTuple):
         if isinstance(ranked, Recommendations):
             documents, offsets = read_unpadded_items(ranked.items, name)
             users = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-            if len(offsets) - 1 != model.n_users:
-                raise InvalidInputError(
-                    f"`{name}` must have a row for each of the {model.n_users} queries of the model, but has "
-                    f"{len(offsets) - 1}. Search for all of them, or give {{query: ids}}"
-                )
+            _check_rows(len(offsets) - 1, name, model)
             ranks = np.arange(len(documents)) - offsets[users] + 1
             ids: IdColumn | None = IdColumn.from_numbers(documents.astype("i8"))
             if model.document_ids is not None and model.document_ids.are_texts:
                 ids = None
-            return cls._number(users, documents, ids, ranks, 0, name, model)
+            return cls._number(users, documents, ids, ranks, np.zeros(model.n_users, bool), 0, name, model)
+        ranked.refuse(np.isnan(ranked.values), "not be NaN", "Leave the document out")
         known = _list_ids(model.query_ids, model.n_users)
-        queries = find_ids(ranked.queries, known, "queries", (name, SIDES[1]))
+        if is_id_rows(value):
+            _check_rows(len(value), name, model)
+            known = _list_ids(None, model.n_users)
+        queries = find_ids(ranked.queries, known, "queries", SIDES)
         users = np.repeat(queries, np.diff(ranked.offsets))
         rows = np.flatnonzero((users >= 0) & (True if ranked.is_empty is None else ~ranked.is_empty))
         if len(queries) and (queries < 0).all():
@@ -136,18 +150,19 @@ class FoundItems(NamedTuple):
         rows = rows[np.lexsort((-ranked.values[rows], users[rows]))]
         users = users[rows]
         ranks = np.arange(len(rows)) - np.searchsorted(users, users) + 1
-        return cls._number(
-            users, rows, ranked.documents.take(rows), ranks, int(np.count_nonzero(queries < 0)), name, model
-        )
+        is_missing = np.ones(model.n_users, bool)
+        is_missing[queries[queries >= 0]] = False
+        n_unknown = int(np.count_nonzero(queries < 0))
+        return cls._number(users, rows, ranked.documents.take(rows), ranks, is_missing, n_unknown, name, model)
 
     @classmethod
     def _number(
-        cls, users: Array, items: Array, ids: IdColumn | None, ranks: Array, n_missing: int, name: str,
-        model: ScoringModel,
+        cls, users: Array, items: Array, ids: IdColumn | None, ranks: Array, is_missing: Array, n_unknown: int,
+        name: str, model: ScoringModel,
     ) -> FoundItems:  # fmt: skip
         """Return what was found with the numbers of documents that have ids. Without ids, `items` are numbers."""
         if ids is not None:
-            items = find_ids(ids, _list_ids(model.document_ids, model.n_items), "documents", (name, SIDES[1]))
+            items = find_ids(ids, _list_ids(model.document_ids, model.n_items), "documents", SIDES)
         is_unknown = (items < 0) | (items >= model.n_items)
         if is_unknown.any():
             place = int(np.argmax(is_unknown))
@@ -163,7 +178,15 @@ class FoundItems(NamedTuple):
         order = order[is_first]
         offsets = count_before(np.bincount(users[order], minlength=model.n_users))
         found = Interactions(items[order].astype("i4"), ranks[order].astype("f8"), offsets)
-        return cls(found, len(users) - len(order), n_missing)
+        return cls(found, len(users) - len(order), is_missing, n_unknown)
+
+
+def _check_rows(n_rows: int, name: str, model: ScoringModel) -> None:
+    if n_rows != model.n_users:
+        raise InvalidInputError(
+            f"`{name}` must have a row for each of the {model.n_users} queries of the model, but has {n_rows}. Search "
+            "for all of them, or give {query: ids}"
+        )
 
 
 def _list_ids(ids: IdColumn | None, n: int) -> IdColumn:
@@ -202,16 +225,21 @@ def measure_recall(
     """Return the recall of each of several settings of an index, by their names, from one search for all of them."""
     model = check_model(model)
     depth = check_metrics(metrics)
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance < np.inf:
+    least = as_float(tolerance)
+    if least is None or not 0 <= least < np.inf:
         raise InvalidInputError(f"`tolerance` must be a number from 0 on, not {shorten(tolerance)}")
     if not model.n_users:
-        raise InvalidInputError("`n_users` must be given to the Scorer for the recall of an index")
+        raise InvalidInputError("`model` must have queries, but has none. Give a Scorer `n_users`")
     lists: dict[str, FoundItems] = {}
     for name, value in found.items():
-        with reworded(before="" if len(found) == 1 else f"system {shorten(name)}: "):
+        with reworded(_name_found, "" if len(found) == 1 else f"system {shorten(name)}: "):
             lists[name] = FoundItems.read(value, "found", model, options)
     search = ExactSearch(model, lists, min(depth, model.n_items), options)
-    return {name: search.measure(name, metrics, float(tolerance), truth) for name in found}
+    return {name: search.measure(name, metrics, least, truth) for name in found}
+
+
+def _name_found(part: Any) -> Any:
+    return NAMES.sub("`found`", part) if isinstance(part, str) else part
 
 
 class ScoredItems(NamedTuple):
@@ -299,18 +327,21 @@ class ExactSearch:
         return IndexRecall(
             values, metrics, None if ids is None else ids.names(), conventions["default"], first_lost=first_lost,
             relative_error=relative_error, quality=None if truth is None else self._evaluate(found, metrics, truth),
-            n_missing_in_run=int(np.count_nonzero((n_found == 0) & (n_best > 0))),
-            n_missing_in_qrels=self._lists[name].n_missing_in_model, notes=self._note(name, n_found, n_best),
+            n_missing_in_run=int(np.count_nonzero(self._lists[name].is_missing & (n_best > 0))),
+            n_missing_in_qrels=self._lists[name].n_missing_in_model, notes=self._note(name, n_found, n_best, tolerance),
         )  # fmt: skip
 
-    def _note(self, name: str, n_found: Array, n_best: Array) -> tuple[str, ...]:
+    def _note(self, name: str, n_found: Array, n_best: Array, tolerance: float) -> tuple[str, ...]:
+        found_nothing = ~self._lists[name].is_missing & (n_found == 0) & (n_best > 0)
         counts = {
+            "queries of which nothing was found": int(np.count_nonzero(found_nothing)),
             f"queries with fewer than {self._depth} documents found, the others are lost":
                 int(np.count_nonzero((n_found > 0) & (n_found < n_best))),
             "documents found again, counted once": self._lists[name].n_repeated,
             "documents found that are no candidates, not counted": self._found[name].n_others,
         }  # fmt: skip
-        return (f"exact search: {self._model!r}", *self._notes, *(f"{text}: {n}" for text, n in counts.items() if n))
+        search = f"exact search: {self._model!r}" + (f", tolerance {tolerance:g}" if tolerance else "")
+        return (search, *self._notes, *(f"{text}: {n}" for text, n in counts.items() if n))
 
     def _evaluate(self, found: ScoredItems, metrics: tuple[Metric, ...], truth: Any) -> dict[str, Results]:
         """Return nDCG of exact search and of what was found, at the cutoffs of the metrics."""

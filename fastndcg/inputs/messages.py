@@ -140,6 +140,8 @@ def refuse_several(values: Any, name: str) -> None:
         count = join_names(values) if isinstance(values, Mapping) else f"{len(values)} in all"
         problem = f"several ({count}). {'Give one of them' if name == 'truth' else COMPARE}"
         problem = problem if len(values) > 1 else f"one. Give {name}[{shorten(first)}]"
+        if len(values) == 2 and all("int" in str(getattr(item, "dtype", "")) for item in items):
+            problem += ". Of ids with Hamming distances give the ids alone"
         raise InvalidTypeError(f"`{name}` must be one input, but is a {type(values).__name__} of {problem}")
 
 

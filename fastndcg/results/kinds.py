@@ -333,9 +333,9 @@ class IndexRecall(Results):
 
     @property
     def missing_notes(self) -> list[str]:
-        """The lines on queries of which nothing was found, and on those that the model lacks."""
+        """The lines on queries that the index was not given, and on those that the model lacks."""
         counts = {
-            f"queries of which nothing was found: {self.n_missing_in_run} (zero)": self.n_missing_in_run,
+            f"queries that the index lacks: {self.n_missing_in_run} (zero)": self.n_missing_in_run,
             f"queries that the model lacks: {self.n_missing_in_qrels} (skip)": self.n_missing_in_qrels,
         }
         return [line for line, n in counts.items() if n]

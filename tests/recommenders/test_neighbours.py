@@ -85,7 +85,7 @@ REFUSED = {
     "shapes": ((BOTH, IDS), r"of one shape, \(n_queries, k\), but theirs are \(2, 3\) and \(2, 2\). Take both"),
     "a gap": ((BOTH, np.array([[-1, 3], [1, 2]])), "-1 behind them only, but place 0 of user 0 is -1"),
     "two arrays of scores": ((BOTH, BOTH), r"is a tuple of several \(2 in all\)"),
-    "two arrays of ids": ((EXACT, EXACT), r"is a tuple of several \(2 in all\)"),
+    "two arrays of ids": ((EXACT, EXACT), r"is a tuple of several \(2 in all\).* Of ids with Hamming distances give"),
 }  # fmt: skip
 
 

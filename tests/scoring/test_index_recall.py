@@ -111,6 +111,7 @@ def test_tolerance(tolerance):
     recall = fn.index_recall(make_model("embeddings"), FOUND, METRICS, tolerance=tolerance)
     np.testing.assert_array_equal(recall.values, expect({}, tolerance=tolerance))
     np.testing.assert_array_equal(recall.first_lost, list_losses({}, tolerance=tolerance)[0])
+    assert f", 5 columns, dot, tolerance {tolerance:g}" in str(recall)
     exact = fn.index_recall(make_model("embeddings"), FOUND, "recall@7").mean()["R@7"]
     assert (recall.mean()["R@7"] > exact) == (tolerance >= 1)  # scores are whole numbers
 
@@ -173,8 +174,44 @@ def test_forms(form):
     found, ids = forms[form]
     recall = fn.index_recall(make_model("embeddings", **ids), found, METRICS)
     np.testing.assert_array_equal(recall.values, expect({}, first))
-    assert recall.n_missing_in_run == 1
+    is_there = form not in {"hits", "lists of numbers", "TopItems"}
+    assert recall.n_missing_in_run == 1 - is_there
+    assert ("queries of which nothing was found: 1" in recall.notes) == is_there
     assert recall.query_ids.tolist() == (IDS["query_ids"] if ids else list(range(N_USERS)))
+
+
+def test_rows_of_texts_are_by_position():
+    """Row r is of query r, whatever the ids of queries are: numbers of them are no rows."""
+    found = [["a", "b"], [], ["b"]]
+    for ids in (None, ["q", "r", "s"], [1, 2, 0]):
+        model = fn.Embeddings([[1.0]] * 3, [[2.0], [1.0]], query_ids=ids, document_ids=["a", "b"])
+        assert fn.index_recall(model, found, "recall@2").values[:, 0].tolist() == [1.0, 0.0, 0.5]
+        for rows in (np.array([["b"], ["a"], ["b"]]), [np.array(["b"]), np.array(["a"]), np.array(["b"])]):
+            assert fn.index_recall(model, rows, "recall@1").values[:, 0].tolist() == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.peers
+def test_tensors_of_rows():
+    torch = pytest.importorskip("torch")
+    recall = fn.index_recall(make_model("embeddings"), torch.from_numpy(FOUND), METRICS)
+    np.testing.assert_array_equal(recall.values, expect({}))
+
+
+def test_gate_of_queries_of_which_nothing_was_found():
+    """An empty list counts as zero, and only a query that is not there makes two results differ in kind."""
+    model = make_model("embeddings")
+    best = model.top(10).items.copy()
+    base = fn.index_recall(model, best)
+    best[7] = -1
+    assert fn.gate(None, base, fn.index_recall(model, best)).verdict != "not comparable"
+    lists = {user: row for user, row in enumerate(best.tolist()) if user != 7}
+    assert fn.gate(None, base, fn.index_recall(model, lists)).verdict == "not comparable"
+
+
+def test_numbers_of_numpy_are_tolerances():
+    for tolerance in (np.float32(1), np.int64(1)):
+        recall = fn.index_recall(make_model("embeddings"), FOUND, METRICS, tolerance=tolerance)
+        np.testing.assert_array_equal(recall.values, expect({}, tolerance=1.0))
 
 
 def test_numbers_are_ids_where_documents_have_numbers():
@@ -187,7 +224,7 @@ def test_notes():
     recall = fn.index_recall(make_model("embeddings", {"exclude": {int(FOUND[0, 0])}}), FOUND, METRICS)
     printed = str(recall)
     n_short = sum(0 < len(set(row[row >= 0].tolist())) < 40 for row in FOUND)
-    assert "queries of which nothing was found: 1 (zero)" in printed
+    assert "queries of which nothing was found: 1" in printed
     assert f"documents found again, counted once: {len(FOUND[::3])}" not in printed  # one of them is padding
     for text in ("queries with fewer than 40 documents found, the others are lost: ", "documents found again",
                  "documents found that are no candidates, not counted: ", "quantile 0.05: R@1 ",
@@ -204,6 +241,9 @@ def test_settings_of_an_index_in_a_comparison(tmp_path):
     alone = {name: fn.index_recall(make_model("embeddings"), found, METRICS) for name, found in settings.items()}
     for name, column in zip(settings, comparison.columns, strict=True):
         np.testing.assert_array_equal(column, alone[name].values)
+    half = {"poor": alone["poor"], "exact": settings["exact"]}  # results are kept as they are
+    assert fn.compare(make_model("embeddings"), half).rows == comparison.rows
+    assert [metric.k for metric in fn.compare(make_model("embeddings"), settings).metrics] == [10]
     assert comparison.rows[1].wins > 0 == comparison.rows[1].losses
     assert fn.compare(alone).rows == fn.compare(make_model("embeddings"), settings, METRICS).rows
     comparison.to_html(tmp_path / "index.html", documents=True)
@@ -260,8 +300,29 @@ WRONG = {
         lambda: fn.compare(MODEL, {"one": [[0], [1]], "two": [[0]]}, "recall@1")),
     "`duplicates` and `parents`": (
         lambda: fn.index_recall(MODEL, fn.Recommendations([[0], [1]], parents={0: 1, 1: 1}))),
-    "`n_users` must be given to the Scorer": (
+    "must have queries, but has none. Give a Scorer `n_users`": (
         lambda: fn.index_recall(fn.Scorer(lambda users: None, n_items=2), [[0], [1]])),
+    "model` must have queries, but has none": (
+        lambda: fn.index_recall(fn.Embeddings(USERS[:0], ITEMS), np.empty((0, 3), "i8"))),
+    r"a row for each query, \(n_queries, k\), but its shape is \(2,\). Of one query give found\[None\]": (
+        lambda: fn.index_recall(MODEL, np.array([0, 1]))),
+    "a row for each of the 2 queries of the model, but has 3": (
+        lambda: fn.index_recall(MODEL, [["a"], ["b"], ["a"]])),
+    "ids of documents are whole numbers in the index, such as 1, but texts in the model": (
+        lambda: fn.index_recall(MODEL, {"q": [1]})),
+    "score of document a of query q must not be NaN": (
+        lambda: fn.index_recall(MODEL, {"q": {"a": math.nan, "b": 1.0}})),
+    "`found` must have ids in rank order, but those of query 'q' are a set": (
+        lambda: fn.index_recall(MODEL, {"q": {"a", "b"}})),
+    "`offsets` cuts arrays into queries": (
+        lambda: fn.compare(MODEL, {"one": [[0], [1]], "two": [[1], [0]]}, "recall@1", offsets=[0, 1])),
+    "'a' has recall of an index and 'b' has queries. Evaluate all by evaluate, or all by index_recall": (
+        lambda: fn.compare({"a": fn.index_recall(MODEL, [[0], [1]], "recall@1"), "b": fn.evaluate(
+            {"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": ["b"]}, "recall@1")})),
+    "'baseline' has recall of an index and 'candidate' has queries": (
+        lambda: fn.gate({"q": {"a": 1}, "r": {"a": 1}}, fn.index_recall(MODEL, [[0], [1]], "recall@1"), {
+            "q": ["a"], "r": ["b"]})),
+    "For the recall of an index take fn.index_recall": lambda: fn.evaluate(MODEL, [[0], [1]], "recall@1"),
     "best first|fall in all rows": (lambda: fn.index_recall(MODEL, (np.array([[0, 1], [1, 0]]), np.array(
         [[1.0, 2.0], [2.0, 1.0]])))),
 }  # fmt: skip
