@@ -307,6 +307,8 @@ FAULTS = (
           "gains = board.sign * means", "gains = means", f"{DIRECTION}leaderboard_is_mirrored"),
     Fault("leaderboard: a higher mean is always surely better", "statistics/leaderboard.py",
           "np.nan_to_num(sign * (means", "np.nan_to_num((means", f"{DIRECTION}leaderboard_is_mirrored"),
+    Fault("leaderboard: the first pair that is not sure is taken for sure", "statistics/leaderboard.py",
+          "n_open = 1 + int(", "n_open = int(", "statistics/test_leaderboard.py::test_sure_pairs_are_those_of_steps"),
     Fault("compare: larger values are always won", "statistics/result_rows.py",
           "(system, metric, baseline)[:: signs[metric] or 1]", "(system, metric, baseline)",
           f"{DIRECTION}comparison_is_mirrored"),

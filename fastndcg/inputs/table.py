@@ -34,9 +34,9 @@ from fastndcg.inputs.writers import (
     format_label,
     list_csv,
     list_json,
-    list_trec_qrels,
-    list_trec_run,
     write_table,
+    write_trec_qrels,
+    write_trec_run,
 )
 from fastndcg.rankings.rankings import Patterns
 from fastndcg.rankings.validation import (
@@ -649,7 +649,7 @@ class Qrels(Table):
     side = "truth"
     value_name = "label"
     convert = staticmethod(as_labels)
-    _list_trec = list_trec_qrels
+    _write_trec = write_trec_qrels
     roles = ("query", "document", "label", "subtopic", "importance")
     column_names: ClassVar[tuple[str, ...]] = ("documents", "labels")
     patterns: Patterns | None = None  # labels number these patterns if judgments are by subtopic
@@ -693,7 +693,7 @@ class Qrels(Table):
 
     def to_trec(self) -> str:
         """Return the judgments in TREC's format: query, 0, document, label."""
-        return "".join(self._list_trec())
+        return b"".join(self._write_trec()).decode()
 
     @classmethod
     def _make_values(cls, offsets: Array) -> Array:
@@ -784,7 +784,7 @@ class Run(Table):
     side = "predictions"
     value_name = "score"
     convert = staticmethod(as_scores)
-    _list_trec = list_trec_run
+    _write_trec = write_trec_run
     roles = ("query", "document", "score")
     column_names = ("documents", "scores")
     repeats_remedy = ("Keep one of them, or ", WITH_DUPLICATES)
@@ -817,7 +817,7 @@ class Run(Table):
 
     def to_trec(self, *, tag: str = DEFAULT_TAG) -> str:
         """Return the run in TREC's format, by falling score: query, Q0, document, rank, score, `tag` without blanks."""
-        return "".join(self._settled()._list_trec(tag))
+        return b"".join(self._settled()._write_trec(tag)).decode()
 
     def _settled(self) -> Run:
         """Return the run of the documents that count."""

@@ -7,16 +7,23 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, shorten, suggest_name
-from fastndcg.exports import COMPRESSIONS, FilePath, check_file_path, find_compression, join_pieces, write_compressed
-from fastndcg.inputs.ids import IdColumn
-from fastndcg.rankings.validation import Array
+from fastndcg.exports import (
+    COMPRESSIONS,
+    LINES,
+    FilePath,
+    check_file_path,
+    find_compression,
+    join_pieces,
+    write_compressed,
+)
+from fastndcg.inputs.ids import IdColumn, concatenate_columns
+from fastndcg.rankings.validation import Array, count_before
 from fastndcg.runtime.imports import optional_import
 
 Table: TypeAlias = Any  # that of table.py, which imports this module
@@ -71,33 +78,44 @@ def encode_lines(lines: Iterable[str]) -> Iterator[bytes]:
     return (piece.encode() for piece in join_pieces(lines))
 
 
-def list_trec_run(run: Table, tag: str = DEFAULT_TAG) -> Iterator[str]:
+def write_trec_run(run: Table, tag: str = DEFAULT_TAG) -> Iterator[bytes]:
     """
-    Yield the lines of a run: query, Q0, document, rank, score, tag. Documents stand by falling score.
+    Yield the lines of a run in large pieces: query, Q0, document, rank, score, tag. Documents stand by falling score.
 
     Documents with equal scores keep their order. Scores are as Python's repr writes them.
     """
     check_tag(tag)
-    return _list_run_lines(run, tag)
+    _check_fields(run)
+    return _join_fields(run, tag)
 
 
-def _list_run_lines(run: Table, tag: str) -> Iterator[str]:
-    queries, documents = _read_field_ids(run)
+def _join_fields(run: Table, tag: str) -> Iterator[bytes]:
+    """Yield pieces of rows of one column of all fields: a line has a query, a document, a rank and a score."""
     order = run.order_by_score()
-    names = documents[order].tolist()
+    sizes = np.diff(run.offsets)
     values = run.values[order]
     codes, firsts = IdColumn.of_fixed(values).factorize()  # repr takes longest, and scores by rank repeat
-    texts = list(map(repr, values[firsts].tolist()))
-    scores = [texts[code] for code in codes.tolist()]
-    for query, (first, stop) in zip(queries, pairwise(run.offsets.tolist()), strict=True):
-        for row in range(first, stop):
-            yield f"{query} Q0 {names[row]} {row - first + 1} {scores[row]} {tag}\n"
+    columns = [
+        IdColumn.of_texts([f"{query} Q0 " for query in run.queries.names().tolist()]),
+        run.documents if run.documents.are_texts else IdColumn.of_texts(list(map(str, run.documents.names().tolist()))),
+        IdColumn.of_texts([f" {rank} " for rank in range(1, 1 + int(sizes.max(initial=0)))]),
+        IdColumn.of_texts([f"{score!r} {tag}\n" for score in values[firsts].tolist()]),
+    ]
+    queries, ranks = np.repeat(np.arange(len(sizes)), sizes), np.arange(len(order)) - np.repeat(run.offsets[:-1], sizes)
+    rows = np.stack([queries, order, ranks, codes], axis=1) + count_before(np.array(list(map(len, columns))))[:-1]
+    fields = concatenate_columns(columns)
+    for first in range(0, len(rows), LINES):
+        yield fields.take(rows[first : first + LINES].ravel()).text_bytes()[0].tobytes()
 
 
-def list_trec_qrels(table: Table, tag: str = DEFAULT_TAG) -> Iterator[str]:
+def write_trec_qrels(table: Table, tag: str = DEFAULT_TAG) -> Iterator[bytes]:
     """Yield the lines of judgments: query, 0 or the subtopic, document, label. Whole labels have no point."""
     del tag
-    _read_field_ids(table)
+    return encode_lines(_list_qrels_lines(table))
+
+
+def _list_qrels_lines(table: Table) -> Iterator[str]:
+    _check_fields(table)
     _refuse_importance(table)
     columns = table._export_columns()
     subtopics = columns.get("subtopic", np.zeros(len(columns["label"]), int))
@@ -134,12 +152,12 @@ def check_tag(tag: Any) -> None:
         raise InvalidInputError(f"`tag` must be a text without blanks, but is {shorten(tag)}. Replace them by '_'.")
 
 
-def _read_field_ids(table: Table) -> tuple[list[Any], Array]:
-    """Return the ids of queries and documents for fields of text. Raise for an id that no field can hold."""
+def _check_fields(table: Table) -> None:
+    """Raise for an id of a query or a document that no field of text can hold."""
     queries = table.queries.names()
-    documents = table.documents.names()
-    for what, names in (("query", queries), ("document", documents)):
-        _refuse_texts(names, BLANK, f"{FIELDS}, but {what}")
+    for what, ids in (("query", table.queries), ("document", table.documents)):
+        if not _are_printable(ids):
+            _refuse_texts(ids.names(), BLANK, f"{FIELDS}, but {what}")
     comment = next((name for name in queries.tolist() if str(name).startswith("#")), None)
     if comment is not None:
         raise InvalidInputError(
@@ -152,7 +170,14 @@ def _read_field_ids(table: Table) -> tuple[list[Any], Array]:
             f"the first id of a query in TREC's format must not begin with {starts}, which show other formats, but is "
             f"{shorten(queries[0])}. {OTHER_IDS}"
         )
-    return queries.tolist(), documents
+
+
+def _are_printable(ids: IdColumn) -> bool:
+    """Return True for texts of ASCII without blanks, which need no Python objects to be checked."""
+    if not ids.are_texts or not len(ids):
+        return False
+    content, offsets = ids.text_bytes()
+    return bool(content.min(initial=127) > ord(" ") and content.max(initial=0) < 128 and np.diff(offsets).min() > 0)
 
 
 def _refuse_texts(names: Array, wrong: re.Pattern[str], rule: str) -> None:
@@ -222,7 +247,7 @@ def write_parquet(table: Table) -> Iterator[bytes]:
 
 
 WRITERS: dict[str, Callable[[Any, str], Iterable[bytes]]] = {
-    "trec": lambda table, tag: encode_lines(table._list_trec(tag)),  # in which judgments and runs differ
+    "trec": lambda table, tag: table._write_trec(tag),  # in which judgments and runs differ
     "json": lambda table, _: encode_lines(list_json(table)),
     "jsonl": lambda table, _: encode_lines(f"{{{line}}}\n" for line in _list_objects(table)),
     "csv": lambda table, _: encode_lines(list_csv(table)),

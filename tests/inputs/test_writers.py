@@ -48,6 +48,22 @@ def test_written_runs_are_read_back(name, tmp_path):
         assert [list(row) for row in again.to_dict().values()] == [list(row) for row in RUN.values()]
 
 
+@pytest.mark.parametrize("ids", [str, int, lambda number: f"é{number}"], ids=["ASCII", "whole numbers", "UTF-8"])
+def test_lines_of_a_run(ids):
+    """Lines have the numbers as repr writes them, also equal ones and those of float32, -0.0 and empty queries."""
+    generator = np.random.default_rng(9)
+    scores = generator.choice([0.0, -0.0, 1 / 3, 1e-7, 1e22, 5.0], 300).astype("f4" if ids is int else "f8")
+    rows = {ids(query): {ids(place): scores[100 * query + place].item() for place in range(query * 50)}
+            for query in range(3)}  # fmt: skip
+    run = fn.Run(rows)
+    lines = [
+        f"{query} Q0 {document} {rank} {score!r} t\n"
+        for query, row in rows.items()
+        for rank, (document, score) in enumerate(sorted(row.items(), key=lambda item: -item[1]), 1)
+    ]
+    assert run.to_trec(tag="t") == "".join(lines)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_written_qrels_are_read_back(name, tmp_path):
     skip_without(name)
