@@ -12,9 +12,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 DISTRIBUTIONS = {  # where a module is of a distribution of another name, or comes with one that a group names
-    "aiohttp": "fsspec", "backports": "backports.zstd", "cwl": "cwl-eval", "grpc": "pyspark", "ibis": "ibis-framework",
-    "jax": "rax", "llama_index": "llama-index-core", "pytrec_eval": "pytrec_eval-terrier", "replay": "replay-rec",
-    "sklearn": "scikit-learn", "xgboost": "xgboost-cpu",
+    "aiohttp": "fsspec", "backports": "backports.zstd", "cwl": "cwl-eval", "faiss": "faiss-cpu", "grpc": "pyspark",
+    "ibis": "ibis-framework", "jax": "rax", "llama_index": "llama-index-core", "pytrec_eval": "pytrec_eval-terrier",
+    "replay": "replay-rec", "sklearn": "scikit-learn", "xgboost": "xgboost-cpu",
 }  # fmt: skip
 PROJECT_FILE = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
 OPTIONAL, GROUPS = PROJECT_FILE["project"]["optional-dependencies"], PROJECT_FILE["dependency-groups"]
