@@ -11,7 +11,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, reworded, shorten
 from fastndcg.evaluation import evaluate
 from fastndcg.forms.dispatch import read_ranked
-from fastndcg.inputs.dicts import is_id_rows
+from fastndcg.inputs.dicts import holds_id_lists, is_id_rows
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.join import find_ids
 from fastndcg.inputs.messages import Options, answer_keywords
@@ -119,6 +119,8 @@ class FoundItems(NamedTuple):
                     f"query give {name}[None]"
                 )
             value = value.tolist() if value.dtype.kind in "OUT" else value
+        if holds_id_lists(value, name):  # also rows of FAISS
+            value = {query: _drop_padding(row) for query, row in value.items()}
         ranked = read_ranked(value, name, options)
         if ranked.duplicates is not None and not ranked.duplicates.keeps_first:
             raise InvalidInputError(
@@ -179,6 +181,10 @@ class FoundItems(NamedTuple):
         offsets = count_before(np.bincount(users[order], minlength=model.n_users))
         found = Interactions(items[order].astype("i4"), ranks[order].astype("f8"), offsets)
         return cls(found, len(users) - len(order), is_missing, n_unknown)
+
+
+def _drop_padding(row: Any) -> Any:
+    return row[row != PADDING] if isinstance(row, np.ndarray) and row.dtype.kind == "i" and row.ndim == 1 else row
 
 
 def _check_rows(n_rows: int, name: str, model: ScoringModel) -> None:
@@ -321,6 +327,8 @@ class ExactSearch:
         lost = np.flatnonzero(scores < best[users, places] - tolerance)[::-1]
         first_lost[users[lost]] = places[lost] + 1  # the first of each query is written last
         exact = self._shown[users, places]
+        is_finite = np.isfinite(exact) & np.isfinite(shown)  # -inf is the score of items that do not count
+        exact, shown = np.where(is_finite, exact, 0), np.where(is_finite, shown, 0)
         totals, losses = (np.bincount(users, own, minlength=len(best)) for own in (np.abs(exact), exact - shown))
         relative_error = np.where((n_found > 0) & (losses == 0), 0.0, np.nan)
         np.divide(losses, totals, out=relative_error, where=totals > 0)

@@ -220,7 +220,7 @@ def as_items(values: Any, name: str, ndim: int) -> Array:
         expected = "one row per user" if ndim == 2 else "one dimension"
         raise InvalidInputError(f"`{name}` must have {expected}, but its shape is {array.shape}")
     if array.dtype.kind == "u" and array.size and int(array.max()) >= 2**63:
-        raise InvalidInputError(f"`{name}` must fit int64, but one is {array.max()}")
+        raise InvalidInputError(f"`{name}` must fit int64, but one is {array.max()}. Pad rows with {PADDING}")
     small = array.dtype.itemsize < 4 or array.dtype == np.int32
     return np.ascontiguousarray(array, "i4" if small else "i8")
 

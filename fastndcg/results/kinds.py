@@ -273,7 +273,8 @@ class IndexRecall(Results):
     first_lost : (n_queries,) int array
         The first rank of exact search, from 1, that was not found within the largest cutoff. 0: nothing was lost.
     relative_error : (n_queries,) float64 array
-        The sum of the scores of what was found, below that of as many best ones, as a share of it. NaN without any.
+        The sum of the finite scores of what was found, below that of as many best ones, as a share of it. NaN without
+        any.
     quality : {"exact": Results, "index": Results}, optional
         The values of nDCG, if judgments were given.
     **counts

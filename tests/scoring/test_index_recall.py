@@ -136,6 +136,16 @@ def test_ties_at_the_edge_count_up_to_the_cutoff():
     assert fn.index_recall(model, [[3, 2]], "recall@2").first_lost == [1]  # three of equal score are no better ones
 
 
+def test_infinite_scores():
+    """Items that a Scorer leaves out by -inf are lost as others, and no part of the relative error."""
+    scores = np.array([[3.0, 2.0, 1.0, -np.inf, -np.inf], [1.0, -np.inf, -np.inf, -np.inf, -np.inf]])
+    model = fn.Scorer(lambda users: scores[users], n_items=5, n_users=2)
+    recall = fn.index_recall(model, [[0, 2, 4], [0, 3, 4]], "recall@3")
+    assert recall.values[:, 0].tolist() == [2 / 3, 1]
+    assert recall.first_lost.tolist() == [2, 0]
+    assert recall.relative_error.tolist() == [1 / 5, 0]
+
+
 def test_fewer_candidates_than_the_cutoff():
     model = fn.Embeddings([[1.0], [1.0]], [[2.0], [1.0]], exclude=[[0], [0, 1]])
     recall = fn.index_recall(model, [[1, -1], [-1, -1]], "recall@10")
@@ -164,6 +174,7 @@ def make_forms():
             np.array, IDS.values())), IDS),
         "lists of ids": (lists, IDS), "hits": ({query: own for query, own in hits.items() if own}, IDS),
         "Run": (fn.Run({query: dict(zip(own, range(40, 0, -1), strict=False)) for query, own in lists.items()}), IDS),
+        "rows by query": (dict(enumerate(first)), {}),
         "lists of numbers": ({user: own for user, own in numbers.items() if own}, {}),
     }  # fmt: skip
 
@@ -212,6 +223,12 @@ def test_numbers_of_numpy_are_tolerances():
     for tolerance in (np.float32(1), np.int64(1)):
         recall = fn.index_recall(make_model("embeddings"), FOUND, METRICS, tolerance=tolerance)
         np.testing.assert_array_equal(recall.values, expect({}, tolerance=1.0))
+
+
+def test_columns_keep_negative_scores():
+    columns = {"query": np.array([0, 0]), "document": np.array([1, 0]), "score": np.array([-1, -2])}
+    assert fn.index_recall(fn.Embeddings([[1.0]], [[2.0], [1.0]]), columns, "recall@1, recall@2").values.tolist() == [
+        [0, 1]]  # fmt: skip
 
 
 def test_numbers_are_ids_where_documents_have_numbers():
@@ -304,6 +321,8 @@ WRONG = {
         lambda: fn.index_recall(fn.Scorer(lambda users: None, n_items=2), [[0], [1]])),
     "model` must have queries, but has none": (
         lambda: fn.index_recall(fn.Embeddings(USERS[:0], ITEMS), np.empty((0, 3), "i8"))),
+    "must fit int64, but one is 18446744073709551615. Pad rows with -1": (
+        lambda: fn.index_recall(MODEL, np.array([[0], [2**64 - 1]], "u8"))),
     r"a row for each query, \(n_queries, k\), but its shape is \(2,\). Of one query give found\[None\]": (
         lambda: fn.index_recall(MODEL, np.array([0, 1]))),
     "a row for each of the 2 queries of the model, but has 3": (
