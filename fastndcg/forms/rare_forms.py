@@ -36,6 +36,12 @@ def is_pivot(frame: Any) -> bool:
 
 def read_pivot(kind: type[Kind], frame: Any) -> Kind:
     """Read the cells of a matrix with ids. NaN is no value."""
+    has_names = any(type(names).__name__ != "RangeIndex" for names in (frame.index, frame.columns))
+    if kind.value_name == "score" and not has_names and all(dtype.kind in "iu" for dtype in frame.dtypes):
+        raise InvalidTypeError(
+            f"`{kind.what}` must be scores, but is a frame of whole numbers without names, which could be items in "
+            "rank order. Give frame.to_numpy() for items, or frame.astype(float) for scores"
+        )
     values = frame.to_numpy()
     values = values if values.dtype.kind != "O" else frame.to_numpy("f8", na_value=np.nan)  # bool beside numbers
     rows, places = np.nonzero(~np.isnan(values)) if values.dtype.kind == "f" else np.nonzero(np.ones(values.shape))

@@ -338,3 +338,16 @@ def test_ids_that_nearly_agree_are_said():
         refused(f"differ by {what}", {theirs: {"d": 1}}, {own: {"d": 1.0}})
     assert fn.evaluate({"q": {"d7": 1, "other": 1}}, {"q": {"d7": 2.0}}, "rr").notes == ()
     refused("whole numbers in the run, such as 7. As texts, 1 would be the same", {"q": {"7": 1}}, {"q": {7: 1.0}})
+
+
+def test_a_frame_of_whole_numbers_without_names_is_no_run():
+    numbers = pd.DataFrame([[0, 1], [1, 0]])
+    model = fn.Embeddings(np.eye(2), np.eye(2))
+    for use in (lambda frame: fn.Run(frame), lambda frame: fn.index_recall(model, frame)):
+        with pytest.raises(
+            fn.InvalidTypeError, match=r"could be items in rank order. Give frame.to_numpy\(\) for items"
+        ):
+            use(numbers)
+    assert fn.Run(numbers.astype(float)).to_dict() == {0: {0: 0.0, 1: 1.0}, 1: {0: 1.0, 1: 0.0}}
+    assert fn.index_recall(model, numbers.to_numpy(), "recall@1").means() == [1.0]
+    assert fn.Qrels(numbers)[0] == {0: 0, 1: 1}  # labels are whole numbers
