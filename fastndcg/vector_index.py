@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, reworded, short
 from fastndcg.evaluation import evaluate
 from fastndcg.forms.dispatch import read_ranked
 from fastndcg.inputs.dicts import holds_id_lists, is_id_rows
+from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.join import find_ids
 from fastndcg.inputs.messages import Options, answer_keywords
@@ -121,7 +123,7 @@ class FoundItems(NamedTuple):
             value = value.tolist() if value.dtype.kind in "OUT" else value
         if holds_id_lists(value, name):  # also rows of FAISS
             value = {query: _drop_padding(row) for query, row in value.items()}
-        ranked = read_ranked(value, name, options)
+        ranked = read_ranked(value, name, replace(options, duplicates=make_duplicates("first", None)))
         if ranked.duplicates is not None and not ranked.duplicates.keeps_first:
             raise InvalidInputError(
                 f"`{name}` must have documents as the index gave them, but has {ranked.duplicates}. Leave out "

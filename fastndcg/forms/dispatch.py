@@ -763,7 +763,7 @@ def read_ranked(value: Any, name: str, options: Options) -> Recommendations | Ru
     if isinstance(value, Recommendations) and value.has_ids:
         value = cast(Any, value).to_run()
     if not _is_item_lists(value):
-        return settle_closed(read_run_form(value, name, options))
+        return read_run_form(value, name, options)
     return value if isinstance(value, Recommendations) else Recommendations(value)
 
 

@@ -315,6 +315,11 @@ def _evaluate_systems(
         return dict(named_systems)
     if isinstance(truth, Model):
         options.check_no_cuts()
+        if parse_convention(convention).name != "default":
+            raise InvalidInputError(
+                f"`convention` must be left out for the recall of an index, which has no choices, not "
+                f"{shorten(convention)}. Give judgments in place of the model to compare by them"
+            )
         found = {name: own for name, own in named_systems.items() if not isinstance(own, Results)}
         return {**named_systems, **measure_recall(truth, found, metrics, options)}
     request = parse_request(metrics, convention)

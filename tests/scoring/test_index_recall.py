@@ -128,6 +128,16 @@ def test_exact_search_loses_nothing(similarity):
         assert not recall.relative_error.any()
 
 
+def test_documents_found_again_take_a_place_in_every_form():
+    model = fn.Embeddings([[1.0]], [[3.0], [2.0], [1.0]], query_ids=["q"], document_ids=["a", "b", "c"])
+    twice = ["a", "a", "b"]
+    hits = [{"id": document, "score": 9 - place} for place, document in enumerate(twice)]
+    for found in ([[0, 0, 1]], {"q": twice}, {"q": hits}, [twice], fn.Run({"q": twice}, duplicates="first")):
+        recall = fn.index_recall(model, found, "recall@2, recall@3")
+        assert recall.values.tolist() == [[0.5, 2 / 3]]
+        assert "documents found again, counted once: 1" in recall.notes
+
+
 def test_ties_at_the_edge_count_up_to_the_cutoff():
     model = fn.Embeddings([[1.0]], [[2.0], [1.0], [1.0], [1.0], [0.0]])
     values = {tuple(found): fn.index_recall(model, [found], "recall@2").values.item() for found in (
@@ -315,6 +325,8 @@ WRONG = {
         lambda: fn.index_recall(MODEL, {"x": ["a"]})),
     "system 'two': .* a row for each of the 2": (
         lambda: fn.compare(MODEL, {"one": [[0], [1]], "two": [[0]]}, "recall@1")),
+    "`convention` must be left out for the recall of an index": (
+        lambda: fn.compare(MODEL, {"one": [[0], [1]], "two": [[1], [0]]}, convention="trec_eval")),
     "`duplicates` and `parents`": (
         lambda: fn.index_recall(MODEL, fn.Recommendations([[0], [1]], parents={0: 1, 1: 1}))),
     "must have queries, but has none. Give a Scorer `n_users`": (
