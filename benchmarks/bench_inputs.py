@@ -1,5 +1,6 @@
 """Every form of input against the fastest other way to read or join the same data, with the memory of processes."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -156,6 +157,24 @@ def test_parquet(race, tmp_path):
         lambda: fn.evaluate(fn.Rows(path, memory="250MB"), metrics="ndcg@10").means(),
         equals(expected.means()),
         floors={"pyarrow's reading": lambda: pq.read_table(path, columns=["query", "score", "label"])},
+    )
+
+
+def test_json_lines(race, tmp_path):
+    """Time a run of records on lines against Python's parser alone."""
+    path, random = tmp_path / "run.jsonl", np.random.default_rng(4)
+    scores = random.random(race.size(1_000_000, 20_000)).tolist()
+    lines = [
+        json.dumps({"query": f"q{row // 100}", "document": f"d{row % 100}", "score": score}) for row, score in
+        enumerate(scores)
+    ]  # fmt: skip
+    path.write_text("\n".join(lines), encoding="utf-8")
+    race(
+        lambda: fn.Run(path).values,
+        lambda values: np.testing.assert_array_equal(values, scores),
+        floors={
+            "json.loads of the lines": lambda: list(map(json.loads, path.read_text(encoding="utf-8").splitlines()))
+        },
     )
 
 

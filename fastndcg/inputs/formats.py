@@ -143,7 +143,7 @@ def read_columns(file: File, what: str, remedy: str, list_texts: Callable[[list[
     Errors say that the file must hold `what`. `list_texts` is for fields below a header: see `read_headed`.
     """
     if file.first_line.startswith((b"{", b"[")):
-        return parse_json(file, (remedy,)).values
+        return parse_json(file.read(), file.name, (remedy,)).values
     with convert_arrow_errors(file.name, what, remedy):
         if file.is_folder:
             return open_dataset(spell_path(file.path)).to_table()

@@ -7,6 +7,8 @@ Fields of dicts and named tuples have the usual names of columns, or those that 
 from __future__ import annotations
 
 import codecs
+import importlib
+import io
 import json
 import os
 import sys
@@ -17,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import find_list
 from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.files import LINE, File
@@ -217,6 +219,10 @@ class Records(Frame):
 Kind = TypeVar("Kind", bound=Table)
 
 
+LEAST_LINES = 1 << 20  # bytes that are worth pyarrow's import
+BLOCK_BYTES = 1 << 24  # which a line may have
+
+
 class ParsedValues(NamedTuple):
     """The JSON values of a file, and the number of the line in which each begins."""
 
@@ -226,16 +232,52 @@ class ParsedValues(NamedTuple):
 
 def read_json(file: File, request: FileRequest, *, are_lines: bool | None = None) -> Any:
     """Read {query: {document: value}}, {query: ids} or records: one value, or one on each line."""
-    return _convert(request, parse_json(file, describe_remedy(request.kind.what), are_lines), file.name)
+    content = file.read()
+    table = None if are_lines is False or len(content) < LEAST_LINES else _read_flat_lines(content, request, file.name)
+    if table is not None:
+        return table
+    return _convert(request, parse_json(content, file.name, describe_remedy(request.kind.what), are_lines), file.name)
 
 
-def parse_json(file: File, remedy: tuple[Any, ...], are_lines: bool | None = None) -> ParsedValues:
+def _read_flat_lines(content: bytes, request: FileRequest, name: str) -> Any:
+    """
+    Read lines of objects with texts and numbers by pyarrow, in a tenth of the time of Python's parser.
+
+    Return None for lines of other values or with an error, which that parser names.
+    """
+    try:
+        first = json.loads(content[: content.find(b"\n")])
+        is_flat = isinstance(first, dict) and all(type(value) in (str, int, float) for value in first.values())
+        if not is_flat or not is_flat_record(first, request.columns) or are_means(first):
+            return None
+        json_reader = importlib.import_module("pyarrow.json")
+        options = json_reader.ReadOptions(block_size=BLOCK_BYTES)
+        table = json_reader.read_json(io.BytesIO(content), options)
+    except (ValueError, RecursionError, ImportError):  # pyarrow's errors are ValueErrors
+        return None
+    kinds = {column.name: str(column.type) for column in table.schema}
+    n_lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    has_blanks = table.num_rows != n_lines or any(column.null_count for column in table.columns)
+    if has_blanks or not set(kinds.values()) <= {"string", "int64", "double"}:  # it takes texts of dates for dates
+        return None
+    try:
+        frame = Frame(table, request.columns, name)
+        if any(kinds[frame.column_name(role)] == "double" for role in ("query", "document")):
+            return None
+        if not (request.is_truth and frame.has_scores):
+            frame.list_names(*request.kind.roles)  # raises for each field that is named and absent
+        return request.read(frame, Source(name, "line", np.arange(1, n_lines + 1), columns=tuple(kinds)))
+    except FastndcgError:
+        return None
+
+
+def parse_json(content: bytes, name: str, remedy: tuple[Any, ...], are_lines: bool | None = None) -> ParsedValues:
     """
     Parse one value, or one on each line. `remedy` says what to do about a file that is no JSON.
 
     By default, several lines of which the first is a value by itself are JSON Lines.
     """
-    content = file.read().removeprefix(codecs.BOM_UTF8)
+    content = content.removeprefix(codecs.BOM_UTF8)
     lines = _number_lines(content)
     parsed = ParsedValues([], [])
     if are_lines is None:
@@ -245,7 +287,7 @@ def parse_json(file: File, remedy: tuple[Any, ...], are_lines: bool | None = Non
         lines = _number_lines(content)
     for number, line in lines if are_lines else ((1, content),):
         parsed.lines.append(number)
-        parsed.values.append(_parse_value(line, file.name, number, remedy))
+        parsed.values.append(_parse_value(line, name, number, remedy))
     return parsed
 
 
@@ -271,7 +313,7 @@ def _number_lines(content: bytes) -> Iterator[tuple[int, bytes]]:
 def _parse_value(content: bytes, name: str, line: int, remedy: tuple[Any, ...]) -> Any:
     """Parse the value that begins in a line of a file."""
     try:
-        return json.loads(content, object_pairs_hook=_refuse_repeated_keys)
+        return DECODER.decode(content.decode(json.detect_encoding(content), "surrogatepass"))
     except json.JSONDecodeError as error:
         line += error.lineno - 1
         problem = error.msg
@@ -297,6 +339,9 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             f"an object must have each key once, but {shorten(twice)} stands twice. Keep one of them"
         )
     return parsed
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_refuse_repeated_keys)
 
 
 def _convert(request: FileRequest, parsed: ParsedValues, name: str) -> Any:

@@ -11,6 +11,11 @@ import pytest
 
 import fastndcg as fn
 from fastndcg.cli import main
+from fastndcg.inputs import records
+from fastndcg.inputs.frames import ColumnNames
+from fastndcg.inputs.messages import Options
+from fastndcg.inputs.streams import FileRequest
+from fastndcg.inputs.table import Run
 
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")
@@ -435,3 +440,41 @@ def test_score_file_reader_rejects_other_formats(tmp_path, kind):
     with pytest.raises(fn.InvalidInputError) as error:
         fn.evaluate(tmp_path / "svmlight", tmp_path / kind, "rr")
     assert PLACED.fullmatch(str(error.value).replace(str(tmp_path / kind), "FILE"))
+
+
+A, B = '{"query": "q", "document": "a", "score": 1}\n', '{"query": "q", "document": "b", "score": 2.5}\n'
+LINES = {  # records on lines, which pyarrow reads where texts and numbers alone are there
+    "plain": A + B,
+    "numbers as ids": '{"query": 1, "document": 2, "score": 1}\n{"score": 3, "document": 4, "query": 1}',
+    "dates as ids": '{"query": "2020-01-01", "document": "2020-01-01T00:00:00Z", "score": 1}\n',
+    "fractions as ids": '{"query": "q", "document": 1.5, "score": 1}\n',
+    "two kinds of ids": A + '{"query": "q", "document": 1, "score": 1}\n',
+    "a key twice": A + '{"query": "q", "document": "b", "score": 1, "score": 2}\n',
+    "no score": A + '{"query": "q", "document": "b"}\n',
+    "null": A + '{"query": "q", "document": "b", "score": null}\n',
+    "lists beside": '{"query": "q", "document": "a", "score": 1, "tags": [1]}\n',
+    "a blank line": A + "\n" + B,
+    "a document twice": A + A,
+    "a cut line": A + B[:30] + "\n",
+    "other names": '{"a": "q", "b": "a", "c": 1}\n{"a": "q", "b": "b", "c": 2}\n',
+    "by query": '{"q": {"a": 1}}\n{"r": {"a": 2}}\n',
+    "NaN, a large number": A.replace("1", "NaN") + B.replace("2.5", "1e400"),
+}
+
+
+@pytest.mark.parametrize("lines", LINES)
+def test_lines_of_objects_are_read_alike_by_pyarrow(lines, tmp_path, monkeypatch):
+    path = tmp_path / "lines.jsonl"
+    path.write_text(LINES[lines], encoding="utf-8")
+    found = []
+    for least in (1 << 60, 0):
+        monkeypatch.setattr(records, "LEAST_LINES", least)
+        try:
+            run = fn.Run(path)
+            found.append((repr(run.to_dict()), run.source.notes, run.source.columns, repr(run)))
+        except fn.FastndcgError as error:
+            found.append(f"{type(error).__name__}: {error}")
+    assert found[0] == found[1]
+    request = FileRequest(Run, ColumnNames.of(None, Run.side), Options())
+    is_read = records._read_flat_lines(path.read_bytes(), request, "lines.jsonl") is not None
+    assert is_read == (lines in ("plain", "numbers as ids"))
