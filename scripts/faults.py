@@ -53,6 +53,7 @@ LISTS = "peers/test_recorded_lists.py::test_"
 TUNING = "fusion/test_tune_fusion.py::test_"
 SIGNIFICANCE = "statistics/test_significance.py::test_"
 DIRECTION = "properties/test_direction.py::test_"
+PARAMETERS = "properties/test_catalogue.py::test_"
 TOLD = f"{DIRECTION}training_tools_are_told_the_direction"
 FAULTS = (
     # a kernel of each family of metrics
@@ -451,6 +452,43 @@ FAULTS = (
     Fault("saved results of spans are read as others", "results/kinds.py",
           '"evaluate_spans": SpanResults', '"evaluate_spans": Results',
           "results/test_kinds.py::test_every_use_has_the_values_or_says_why_not"),
+    # an option in one of several paths
+    Fault("leaderboard: pairs of other data sets count data sets alike", "statistics/leaderboard.py",
+          "shares[:, None] * (data_means - means)", "(data_means - means) / len(shares)",
+          "statistics/test_leaderboard.py::test_pairs_of_other_data_sets"),
+    Fault("plan: the differences of a gate are those of its first metric", "statistics/planning.py",
+          "source.differences(metric)", "source.differences()", "statistics/test_gate.py::test_plan_from_results"),
+    Fault("digests: the shape of labels is left out", "forms/digests.py",
+          " {_digest(_mix(sizes, _as_column(shape)))}", "", "results/test_saved.py::test_digests"),
+    Fault("duplicates: scores are not rounded to float32", "inputs/duplicates.py",
+          'convention.score_dtype == "float32"', "False", "inputs/test_duplicates.py::test_single_precision_ties"),
+    Fault("-M: scores are not rounded to float32", "inputs/join.py",
+          'if convention.score_dtype == "float32" else', "if False else",
+          "cli/test_flags.py::test_first_documents_are_those_of_the_conventions_scores"),
+    Fault("models: exclude is lost beside leave_query_out", "recommenders/item_selection.py",
+          "own if exclude is None else unite_lists(exclude, own)", "own",
+          "scoring/test_exact_ranks.py::test_query_is_left_out_by_its_id"),
+    Fault("nuggets: the share of partial support is kept without its value", "engine/compute/subtopics.py",
+          'partial = m.numbers["partial"]', 'partial = chunk.memo.setdefault(("partial", m.rel), m.numbers["partial"])',
+          f"{PARAMETERS}values_of_a_parameter_in_one_call_are_those_alone"),
+    Fault("memo: the last argument is not in the key", "engine/compute/memo.py",
+          "key = compute, arguments", "key = compute, arguments[:-1]",
+          f"{PARAMETERS}values_of_a_parameter_in_one_call_are_those_alone"),
+    Fault("GAUC: weights count labels of 1", "metrics/resolve.py",
+          'return Metric("num_rel", rel=metric.get("rel"))', 'return Metric("num_rel")',
+          f"{PARAMETERS}labels_below_a_threshold_are_as_if_they_were_0"),
+    Fault("fusion: the mean of z-scores is 0 under a lowest score", "fusion/normalization.py",
+          ' and not convention.lowest_score:', ":",
+          "fusion/test_equals_reference.py::test_absent_documents_equal_the_reference_under_each_convention"),
+    Fault("tuning: a grid takes the highest mean", "fusion/tuning/search.py",
+          "self.judged.sign * value > self.judged.sign * best[place].mean", "value > best[place].mean",
+          f"{DIRECTION}tuning_by_a_grid_takes_the_best_mean_of_every_metric"),
+    Fault("curves of a plot lose the parameters of the metric", "cli/compare.py",
+          "Metric(metric.name)(**dict(metric.parameters))", "Metric(metric.name)",
+          "cli/test_flags.py::test_plots_are_of_the_metric_with_its_parameters"),
+    Fault("explain: undefined_ap raises", "explaining/contributions.py",
+          'for field in ("undefined", "undefined_ap") if', 'for field in ("undefined",) if',
+          "explain/test_explain.py::test_undefined"),
     # proofs of the tables
     Fault("a convention claims a metric without a proof", "tests/helpers/factor_cases.py",
           '"precision_at_k@{k}": "P@{k}", ', "",

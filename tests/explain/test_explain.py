@@ -159,6 +159,8 @@ def test_undefined():
         assert explained.arithmetic[-1] == (
             f"nDCG@5 is undefined where nothing has a gain; the convention says undefined={choice}"
         )
+    explained = fn.explain([[0, 0]], [[2, 1]], "ap", convention="default(undefined_ap=raise)")
+    assert isnan(explained.value)
     explained = fn.explain([[0, 0]], [[2, 1]], "ap", convention="catboost")
     assert (explained.value, explained.arithmetic[-1]) == (
         0,

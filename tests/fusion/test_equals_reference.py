@@ -98,6 +98,19 @@ def test_fused_scores_equal_the_reference(case):
             assert list(own) == list(row)
 
 
+@pytest.mark.parametrize("name", fn.fusion_conventions)
+def test_absent_documents_equal_the_reference_under_each_convention(name):
+    """With each normalisation and treatment."""
+    runs = [{"q": {"a": 3.0, "b": 2.0, "c": -1.0}}, {"q": {"b": 3.5, "c": 2.0, "d": -2.5, "e": 1.0}}]
+    convention = fn.fusion_conventions[name]
+    for norm in NORMALIZATIONS:
+        for absent in ("zero", "minimum", "mean", "skip"):
+            method = FusionMethod.make("wsum", norm=norm)
+            (expected,) = reference.fuse(runs, method, convention, [0.3, 0.7], absent).values()
+            (own,) = fuse_dicts(runs, method, convention, [0.3, 0.7], absent, []).values()
+            assert own == pytest.approx(expected, rel=1e-5), (norm, absent)
+
+
 @settings(max_examples=100)
 @given(
     ROWS.filter(bool),

@@ -433,12 +433,28 @@ def test_neighbouring_scores(dtype):
             assert fn.evaluate({"q": {"b": 1}}, fn.Run(frame, duplicates="first"), "rr").values.tolist() == [[wanted]]
 
 
+CLOSE_ROWS = [
+    [("q", document, 0.5 + number * 2.0**-40) for document, number in zip(documents, numbers, strict=True)]
+    for documents in ("aab", "bab", "abba")
+    for numbers in product((0, 1), repeat=len(documents))
+]
+FIRST_ROWS = tuple(product(("first", "best"), ("kept", "closed")))
+
+
 def test_single_precision_ties():
     close = 0.5 + 2.0**-40
     rows = [("q", "b", 0.5), ("q", "a", close), ("q", "b", 0.4), ("q", "a", 0.4)]
     for convention, wanted in (("trec_eval_9", 1.0), ("default", 1 / 2)):
         result = fn.evaluate({"q": {"b": 1}}, fn.Run(rows, duplicates="first"), "rr", convention=convention)
         assert result.values.tolist() == [[wanted]]
+    rounded = [[("q", document, float(np.float32(score))) for _, document, score in own] for own in CLOSE_ROWS]
+    for ties, (choice, ranks) in product(("id_descending", "input", "input_reversed"), FIRST_ROWS):
+        first, second = (
+            [fn.evaluate({"q": {"a": 1, "b": 1}}, fn.Run(own, duplicates=choice, ranks=ranks), "ap",
+                         convention=f"trec_eval_9(ties={ties})").means() for own in rows]
+            for rows in (CLOSE_ROWS, rounded)
+        )  # fmt: skip
+        assert first == second
 
 
 def test_runs_without_duplicates_are_unchanged():

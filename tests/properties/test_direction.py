@@ -10,6 +10,7 @@ import pytest
 from fusion_cases import draw_runs
 
 import fastndcg as fn
+from fastndcg.fusion.tuning.search import list_grid
 from fastndcg.integrations.spark import partitions
 from fastndcg.integrations.spark.compare import _Summary
 from fastndcg.metrics.families import CATALOG
@@ -369,6 +370,45 @@ def test_tuning_takes_the_best_mean_of_every_metric():
             tuned = fn.tune_fusion(qrels, runs, metric, ["wsum(norm=min_max)"], **options)
             best = float((metric.sign * tuned.curve.step_means).max())
             assert metric.sign * tuned.best.mean == pytest.approx(best, abs=1e-12), metric
+
+
+def test_tuning_by_a_grid_takes_the_best_mean_of_every_metric():
+    """Of a method that is not linear, at least as good as that of each single run and of equal weights."""
+    qrels, runs = draw_runs(3, n_queries=5, n_documents=7)
+    metrics = [metric for metric in map(fn.Metric, CATALOG) if is_of_labels(metric) and metric.sign]
+    convention = "default(ties=id_ascending)"
+    fused = (fn.fuse(runs, "harmonic_mean(norm=min_max)", weights=weights) for weights in list_grid(2))
+    means = [fn.evaluate(qrels, run, metrics, convention=convention).means() for run in fused]
+    for place, metric in enumerate(metrics):
+        if metric != fn.GAUC:  # whose mean is weighted
+            tuned = fn.tune_fusion(
+                qrels, runs, metric, ["harmonic_mean(norm=min_max)"], folds=2, convention=convention
+            )  # fmt: skip
+            best = max(metric.sign * row[place] for row in means)
+            assert metric.sign * tuned.best.mean == pytest.approx(best, abs=1e-12), metric
+
+
+def test_systems_are_compared_by_the_direction_of_every_metric():
+    """Runs against their mirror images, in a comparison, a gate and a leaderboard."""
+    generator = np.random.default_rng(5)
+    labels = generator.integers(0, 4, (N, 8))
+    labels[:, :3] = 1, 3, 0
+    good = labels + generator.normal(0, 1, labels.shape)
+    known = [metric for metric in map(fn.Metric, CATALOG) if metric.sign and is_of_labels(metric)]
+    known = [fn.GAUC(weight="nothing") if metric == fn.GAUC else metric for metric in known]  # a mean over queries
+    metrics = tuple(metric @ 3 if metric.record.has_cutoff else metric for metric in known)
+    values = [fn.evaluate(labels, scores, metrics) for scores in (good, -good)]
+    found = fn.compare({"good": values[0], "poor": values[1]}, test="t", replicates=100)
+    rows = {row.metric: row for row in found.rows if row.system == "poor"}
+    for metric, first, second in zip(metrics, *(own.means() for own in values), strict=True):
+        if metric in (fn.SetAP, fn.Utility):  # of the set of documents
+            assert first == second
+            continue
+        assert metric.sign * first > metric.sign * second, metric
+        assert rows[str(metric)].outcome == "worse", metric
+        assert rows[str(metric)].losses > rows[str(metric)].wins, metric
+        assert fn.gate(None, *values, metric).verdict == "fail", metric
+        assert fn.leaderboard(found, metric=metric, replicates=100)[0].system == "good", metric
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,13 @@ def test_query_is_left_out_by_its_id():
         ours, theirs = (fn.evaluate(qrels, own, METRICS, convention=convention).to_dict() for own in (model, lists))
         assert ours == theirs
     assert expected.to_dict() == fn.evaluate(qrels, model, METRICS).to_dict()
+    both = fn.Embeddings(
+        vectors[[3, 1]], vectors, query_ids=["d3", "d1"], document_ids=documents, leave_query_out=True,
+        exclude={"d3": {"d4": 1}, "d1": {"d3": 1}},
+    )  # fmt: skip
+    rest = both.top(5).to_run().to_dict()
+    assert {query: set(documents) - set(row) for query, row in rest.items()} == {"d3": {"d3", "d4"}, "d1": {"d1", "d3"}}
+    assert fn.evaluate(qrels, both, METRICS).to_dict() == fn.evaluate(qrels, rest, METRICS).to_dict()
     square = fn.Embeddings(vectors, vectors, leave_query_out=True).top(5).items
     assert all(user not in row for user, row in enumerate(square.tolist()))
     with pytest.raises(fn.InvalidInputError, match=r"document 'd3' of query 'd3' is.*Take it out of the truth"):

@@ -460,10 +460,12 @@ def test_plan_from_results():
     """The standard deviation is that of a comparison's differences, or √2 times that of one system."""
     generator = np.random.default_rng(2)
     base, new = (results_of(generator.beta(2, 1, (60, 2))) for _ in range(2))
-    comparison = fn.compare({"old": base, "new": new})
-    std = np.std(new.values[:, 0] - base.values[:, 0], ddof=1)
-    assert fn.plan(0.02, from_=comparison).std == fn.plan(0.02, from_=fn.gate(None, base, new)).std == std
-    assert fn.plan(0.02, from_=base).std == pytest.approx(math.sqrt(2) * np.std(base.values[:, 0], ddof=1))
+    comparison, gate = fn.compare({"old": base, "new": new}), fn.gate(None, base, new)
+    for place, metric in enumerate([None, base.metrics[1]]):
+        std = np.std(new.values[:, place] - base.values[:, place], ddof=1)
+        assert fn.plan(0.02, from_=comparison, metric=metric).std == fn.plan(0.02, from_=gate, metric=metric).std == std
+        own = math.sqrt(2) * np.std(base.values[:, place], ddof=1)
+        assert fn.plan(0.02, from_=base, metric=metric).std == pytest.approx(own)
 
 
 @pytest.mark.parametrize(

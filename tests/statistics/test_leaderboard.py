@@ -113,6 +113,25 @@ def test_data_sets():
     assert "1 of 2 data sets are left out" in str(found)
 
 
+def test_pairs_of_other_data_sets():
+    """An interval is as many standard errors wide whether data sets count alike or queries do."""
+    generator = np.random.default_rng(1)
+    sizes = np.array([60, 20, 12, 6, 30])
+    systems = {
+        name: {str(d): results_of(generator.uniform(0.2, 0.5 + 0.1 * place * (d - 1), (n, 1)))
+               for d, n in enumerate(sizes)}
+        for place, name in enumerate("ab")
+    }  # fmt: skip
+    first, second = (np.array([result.means()[0] for result in own.values()]) for own in systems.values())
+    widths = []
+    for mean, shares in (("datasets", np.full(5, 1 / 5)), ("queries", sizes / sizes.sum())):
+        (pair,) = fn.leaderboard(dict.fromkeys(systems["a"]), systems, mean=mean, resample="datasets").pairs()
+        differences = (first - second) * (1 if pair.system == "a" else -1)
+        assert pair.difference == pytest.approx(shares @ differences)
+        widths.append((pair.high - pair.low) / np.linalg.norm(shares * (differences - pair.difference)))
+    assert widths[0] == pytest.approx(widths[1], rel=0.05)
+
+
 def test_published_means():
     pandas = pytest.importorskip("pandas")
     generator = np.random.default_rng(8)
