@@ -399,6 +399,9 @@ FAULTS = (
           'ideal="min(k, n_retrieved)",\n        undefined=0,\n        peer="MLflow"',
           'undefined=0,\n        peer="MLflow"',
           f"{LISTS}mlflow_takes_a_document_again_for_another_one"),
+    Fault("elasticsearch: labels above 0 are relevant", "named_conventions/search.py",
+          '**(ENGINE | {"relevant": "at least 1"}),', "**ENGINE,",
+          "conventions/test_fields.py::test_values_are_recorded[elasticsearch]"),
     # nouns
     Fault("a run gives the documents of a query as they came", "inputs/table.py",
           "return next(self.top(max(1, len(self))).iterate_dicts())[1]", "return next(self.iterate_dicts())[1]",
