@@ -1,5 +1,6 @@
 """Each named convention has recorded values, which every choice that is not the default's changes."""
 
+import functools
 import math
 
 import numpy as np
@@ -62,6 +63,10 @@ RECORDED = {  # by `add_up`
     "trulens": 4143.932555027, "ragas": 3965.086224379, "azure_ai": 4041.665437166, "elasticsearch": 3101.396203461,
     "opensearch": 4041.665437166, "rcp_ndcg": 3147.490490927,
 }  # fmt: skip
+PARTS = tuple(
+    (fn.Qrels(truth) if isinstance(truth, dict) else truth, fn.Run(run) if isinstance(run, dict) else run, metrics)
+    for truth, run, metrics in PARTS
+)
 ERROR = [-9.0]
 
 
@@ -75,9 +80,15 @@ def find_numbers(part, convention):
     return np.nan_to_num([len(result), *result.values.ravel(), *result.means()], nan=-1.0).tolist()
 
 
+@functools.cache
+def list_numbers(convention):
+    """Return the numbers of all parts."""
+    return [find_numbers(part, convention) for part in PARTS]
+
+
 def add_up(convention):
     """Return one number for all parts, to which each number adds by a factor of its own."""
-    numbers = [number for part in PARTS for number in find_numbers(part, convention)]
+    numbers = [number for own in list_numbers(convention) for number in own]
     return math.fsum(number * math.sqrt(place + 2) for place, number in enumerate(numbers))
 
 
@@ -90,7 +101,9 @@ def test_values_are_recorded(name):
 @pytest.mark.parametrize("name", fn.conventions)
 def test_each_choice_changes_a_value(name):
     convention = fn.conventions[name]
-    own = [find_numbers(part, convention) for part in PARTS]
+    own = list_numbers(convention)
     for field in convention.difference(DEFAULT):
         other = convention.replace(**{field: getattr(DEFAULT, field)})
-        assert any(find_numbers(part, other) != numbers for part, numbers in zip(PARTS, own, strict=True)), field
+        assert any(
+            find_numbers(part, other) != numbers for part, numbers in zip(PARTS[::-1], own[::-1], strict=True)
+        ), field
