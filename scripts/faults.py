@@ -222,7 +222,7 @@ FAULTS = (
     Fault("duplicates: empty places keep their judgment", "inputs/join.py",
           "judged[is_empty] = False", "judged[is_empty] |= False", "inputs/test_duplicates.py"),
     Fault("chunks: a document has the lowest label", "inputs/duplicates.py",
-          "_find_best(mapped.pairs, qrels.values,", "_find_best(mapped.pairs, -qrels.values,",
+          "len(first_pairs), qrels.values,", "len(first_pairs), -qrels.values,",
           "inputs/test_duplicates.py"),
     Fault("chunks: ties are ordered by documents", "inputs/duplicates.py",
           "keys = _order_ids(run)  # of chunks", "keys = None  # of chunks", "inputs/test_duplicates.py"),
