@@ -72,7 +72,7 @@ def refuse_means(results: Any) -> None:
         raise InvalidTypeError(f"results must have the values of single queries, and a Summary has none. {remedy}")
 
 
-ROW_KINDS = {
+ROW_KINDS = {  # what rows are, and the function that makes them, by the first kind that fits
     PairResults: ("pairs", "evaluate_pairs"),
     IndexRecall: ("recall of an index", "index_recall"),
     Results: ("queries", "evaluate"),

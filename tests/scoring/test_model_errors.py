@@ -233,7 +233,7 @@ def test_scorer_without_users_takes_those_of_the_truth():
 
 
 def test_contradictory_counts_are_no_ranks(monkeypatch):
-    """What counts give of vectors that another thread overwrites meanwhile: values in their range, or an error."""
+    """Check that counts of vectors that another thread overwrites meanwhile give finite values, or an error."""
     rng = np.random.default_rng(0)
     liked = fn.Interactions(np.tile([0, 1, 2], 20), rng.integers(0, 3, 60), np.arange(21) * 3)
 
