@@ -406,7 +406,7 @@ FAULTS = (
     Fault("a run gives the documents of a query as they came", "inputs/table.py",
           "return next(self.top(max(1, len(self))).iterate_dicts())[1]", "return next(self.iterate_dicts())[1]",
           "inputs/test_nouns.py::test_queries_and_one_query"),
-    Fault("lists of whole numbers are runs of fuse", "fusion/inputs.py",
+    Fault("lists of whole numbers are runs of fuse", "forms/named_systems.py",
           "        refuse_item_lists(run, name)\n", "        return rank_items(Recommendations(run), name)\n",
           "inputs/test_what_people_bring.py::test_lists_of_whole_numbers_are_labels_and_scores_or_an_error"),
     Fault("convert writes all rows of a run", "cli/convert.py",

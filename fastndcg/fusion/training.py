@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.forms.named_systems import NamedRuns, read_judgments, read_runs
 from fastndcg.fusion.conventions import FusionConvention
-from fastndcg.fusion.inputs import NamedRuns, read_judgments, read_runs
 from fastndcg.fusion.joined_runs import add_up, rank_run
 from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.join import QRELS_AND_RUN, find_ids, match_documents

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from fastndcg.choices import (
 )
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, reworded, shorten, suggest_name
 from fastndcg.evaluation import Evaluator, Request, check_model, make_evaluator, make_options, parse_request
-from fastndcg.inputs.formats import is_path_list, name_runs
+from fastndcg.forms.named_systems import check_names, pair_names
 from fastndcg.inputs.messages import Options, answer_keywords
-from fastndcg.inputs.table import Run, Table
+from fastndcg.inputs.table import Run
 from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, check_direction, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.rankings import Rankings
@@ -231,37 +231,10 @@ def _read_systems(systems: Any) -> dict[str, Any]:
             "`systems` must be {name: predictions} with two systems or more, got "
             f"{'none' if systems is None else shorten(systems)}. {NAMED}"
         )
-    if is_path_list(systems):
-        pairs: list[tuple[Any, Any]] = list(zip(name_runs(systems), systems, strict=True))
-    else:
-        pairs = list(systems.items()) if isinstance(systems, Mapping) else _read_pairs(systems)
-    named_systems: dict[str, Any] = {}
-    for name, predictions in pairs:
-        if not isinstance(name, str) or not name:
-            raise InvalidTypeError(f"`systems` must have texts as names, got {shorten(name)}. Pass a non-empty str.")
-        if name in named_systems:
-            raise InvalidInputError(
-                f"`systems` must have different names, but {shorten(name)} occurs twice. Rename one of the two."
-            )
+    pairs = pair_names(systems, "systems", "predictions")
+    for _, predictions in pairs:
         refuse_means(predictions)
-        named_systems[name] = predictions
-    if len(named_systems) < 2:
-        raise InvalidInputError(
-            f"`systems` must have two systems or more, got {len(named_systems)}. For one system, take "
-            "evaluate(…).confidence_interval(metric)."
-        )
-    return named_systems
-
-
-def _read_pairs(systems: Iterable[Any]) -> list[tuple[Any, Any]]:
-    is_several = isinstance(systems, Iterable) and not isinstance(systems, Table)
-    pairs: list[Any] = list(systems) if is_several else [systems]
-    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):  # a dict of two queries is none
-        raise InvalidTypeError(
-            f"`systems` must be {{name: predictions}}, or pairs of a name and predictions, got {shorten(systems)}. "
-            f"{NAMED}"
-        )
-    return pairs
+    return check_names(pairs, "systems", "systems", "For one system, take evaluate(…).confidence_interval(metric)")
 
 
 def find_baseline(baseline: str | None, named_systems: Mapping[str, Any]) -> str:

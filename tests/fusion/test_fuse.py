@@ -155,10 +155,10 @@ def test_a_run_that_lacks_a_query_has_no_part_in_it(method, absent):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"runs": {"a": A}}, "two or more runs, but has 1"),
-        ({"runs": []}, "two or more runs, but has 0"),
+        ({"runs": {"a": A}}, "two runs or more, got 1"),
+        ({"runs": []}, "two runs or more, got 0"),
         ({"runs": fn.Run(A)}, "not Run"),
-        ({"runs": [("a", A), ("a", B)]}, "'a' occurs 2 times"),
+        ({"runs": [("a", A), ("a", B)]}, "'a' occurs twice"),
         ({"runs": {1: A, 2: B}}, "texts as names"),
         ({"runs": {"a": A, "b": {"q1": {"d1": float("nan")}, "q2": {"d": 1.0}}}}, "d1 of query q1 in run 'b' is nan"),
         ({"runs": {"a": A, "b": {"q1": {"d1": float("inf")}, "q2": {"d": 1.0}}}}, "is inf"),

@@ -493,7 +493,7 @@ def test_unknown_methods_and_wrong_runs_are_refused():
     qrels, runs, tuned = tune(17)
     with pytest.raises(UnknownFusionError, match="Did you mean 'wsum'"):
         fn.tune_fusion(qrels, runs, "ndcg@5", ["wsun"])
-    with pytest.raises(InvalidInputError, match="two or more runs"):
+    with pytest.raises(InvalidInputError, match="two runs or more"):
         fn.tune_fusion(qrels, {"a": runs["run0"]}, "ndcg@5")
     with pytest.raises(InvalidInputError, match="`qrels` must be judgments with ids"):
         fn.tune_fusion([[1, 0]], runs, "ndcg@5")
@@ -523,7 +523,7 @@ def test_apply_takes_runs_by_their_names_in_any_order(tmp_path):
     assert tuned.apply(others).to_dict() == expected
     with pytest.raises(InvalidInputError, match="one run for each of the 2 tuned runs"):
         tuned.apply([*runs.values(), runs["run0"]])
-    with pytest.raises(InvalidInputError, match="'run0' occurs 2 times"):
+    with pytest.raises(InvalidInputError, match="'run0' occurs twice"):
         tuned.apply([("run0", runs["run0"]), ("run0", runs["run1"])])
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
 from fastndcg.evaluation import Request
 from fastndcg.exports import Printable, PrintedTable, write_whole
+from fastndcg.forms.named_systems import are_pairs, pair_names
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import FusedRun, fuse
-from fastndcg.fusion.inputs import are_pairs, pair_names
 from fastndcg.fusion.joined_runs import refuse_unknown_runs
 from fastndcg.fusion.tuning.line_search import Interval, StepFunction
 from fastndcg.fusion.tuning.search import Folds
@@ -492,7 +492,7 @@ class TunedFusion(Printable):
         """Return runs with their names, in the order of the tuned ones."""
         names = self.origin.names
         runs = list(runs) if isinstance(runs, Iterator) else runs
-        pairs = pair_names(runs, "runs")
+        pairs = pair_names(runs, "runs", "run")
         by_name = dict(pairs)
         if len(by_name) < len(pairs):
             return pairs  # `fuse` refuses them

@@ -10,9 +10,9 @@ import numpy as np
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.evaluation import Request, evaluate_prepared, parse_request
+from fastndcg.forms.named_systems import NamedRuns, read_judgments, read_runs
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.fuse import make_run
-from fastndcg.fusion.inputs import NamedRuns, read_judgments, read_runs
 from fastndcg.fusion.joined_runs import JoinedRuns, join_runs
 from fastndcg.fusion.methods import FusionMethod, apply_method, check_absent
 from fastndcg.fusion.tuning.line_search import judge_runs

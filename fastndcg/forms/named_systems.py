@@ -1,4 +1,4 @@
-"""Read the runs to fuse, in every form that has ids, with their names."""
+"""Systems with their names, and the runs of systems: what `compare`, `fuse` and their relatives take."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from fastndcg.inputs.duplicates import settle_closed
 from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.table import Qrels, Run, Table
+from fastndcg.rankings.rankings import Rankings
 from fastndcg.recommenders.interactions import Recommendations
 from fastndcg.recommenders.models import Model
 
 FEWEST = 2
+Unnamed = str | bytes | Table | Rankings
 
 
 class NamedRuns(NamedTuple):
-    """Runs with their names, in the order of the user."""
+    """Runs with their names, in the user's order."""
 
     names: tuple[str, ...]
     runs: tuple[Run, ...]
@@ -28,28 +30,19 @@ class NamedRuns(NamedTuple):
 
 def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
     """Read two or more runs: {name: run}, pairs of a name and a run, paths, or runs without names."""
-    pairs = pair_names(runs, argument)
+    pairs = pair_names(runs, argument, "run")
     if isinstance(runs, Mapping):
         _refuse_one_run(runs, argument)
-    if len(pairs) < FEWEST:
-        raise InvalidInputError(f"`{argument}` must have two or more runs, but has {len(pairs)}. Add a run")
-    names = [name for name, _ in pairs]
-    for name in names:
-        if not isinstance(name, str):
-            raise InvalidTypeError(f"`{argument}` must have texts as names, but one is {shorten(name)}. Use str()")
-        if len(set(names)) < len(names) and names.count(name) > 1:
-            raise InvalidInputError(
-                f"`{argument}` must have different names, but {shorten(name)} occurs {names.count(name)} times. Rename "
-                "one of them"
-            )
-    tables = tuple([_read_run(run, f"{argument}[{name!r:.200}]", options) for name, run in pairs])
-    return NamedRuns(tuple(names), tables)
+    named = check_names(pairs, argument, "runs", "Add a run")
+    return NamedRuns(
+        tuple(named), tuple([_read_run(run, f"{argument}[{name!r:.200}]", options) for name, run in named.items()])
+    )
 
 
 def read_judgments(judgments: Any, options: Options, argument: str) -> Qrels:
     """Read judgments with ids."""
     qrels = read_form(judgments, "truth", options)
-    if not isinstance(qrels, Qrels):
+    if not isinstance(qrels, Qrels) or qrels.own_run is not None:
         raise InvalidTypeError(
             f"`{argument}` must be judgments with ids, such as {{query: {{document: label}}}}, not "
             f"{type(judgments).__name__}. Pass a path, a dict, a frame or Qrels"
@@ -57,21 +50,38 @@ def read_judgments(judgments: Any, options: Options, argument: str) -> Qrels:
     return qrels
 
 
-def pair_names(runs: Any, argument: str) -> list[tuple[Any, Any]]:
-    """Return each run with its name."""
-    if isinstance(runs, Mapping):
-        return list(runs.items())
-    if isinstance(runs, str | bytes | Table) or not isinstance(runs, Iterable) or hasattr(runs, "columns"):
-        raise InvalidTypeError(
-            f"`{argument}` must be {{name: run}}, or a list of runs or paths, not {type(runs).__name__}. For one run "
-            "there is nothing to fuse"
-        )
-    if is_path_list(runs):
-        return list(zip(name_runs(runs), runs, strict=True)) if runs else []
-    values = list(runs)
-    if are_pairs(values):
-        return [(name, run) for name, run in values]
-    return [(f"run {number}", run) for number, run in enumerate(values, 1)]
+def pair_names(systems: Any, argument: str, what: str) -> list[tuple[Any, Any]]:
+    """Return each system with its name: that of its file, if they are paths. Runs may have no names."""
+    if isinstance(systems, Mapping):
+        return list(systems.items())
+    is_several = isinstance(systems, Iterable) and not (isinstance(systems, Unnamed) or hasattr(systems, "columns"))
+    if is_several and is_path_list(systems):
+        return list(zip(name_runs(systems), systems, strict=True)) if systems else []
+    values = list(systems) if is_several else []
+    if is_several and are_pairs(values):
+        return [(name, system) for name, system in values]
+    if is_several and what == "run":
+        return [(f"run {number}", run) for number, run in enumerate(values, 1)]
+    raise InvalidTypeError(
+        f"`{argument}` must be {{name: {what}}}, or pairs of a name and {what}, not {shorten(systems)}. Give two "
+        f"systems or more, such as {{'bm25': {what}, 'dense': {what}}}"
+    )
+
+
+def check_names(pairs: Iterable[tuple[Any, Any]], argument: str, what: str, remedy: str) -> dict[str, Any]:
+    """Return two systems or more by their names, which are different texts."""
+    named: dict[str, Any] = {}
+    for name, system in pairs:
+        if not isinstance(name, str) or not name:
+            raise InvalidTypeError(f"`{argument}` must have texts as names, got {shorten(name)}. Pass a non-empty str")
+        if name in named:
+            raise InvalidInputError(
+                f"`{argument}` must have different names, but {shorten(name)} occurs twice. Rename one"
+            )
+        named[name] = system
+    if len(named) < FEWEST:
+        raise InvalidInputError(f"`{argument}` must have two {what} or more, got {len(named)}. {remedy}")
+    return named
 
 
 def _refuse_one_run(runs: Mapping[Any, Any], argument: str) -> None:
@@ -85,9 +95,9 @@ def _refuse_one_run(runs: Mapping[Any, Any], argument: str) -> None:
         )
 
 
-def are_pairs(runs: Sequence[Any]) -> bool:
-    """Return True if all runs are pairs of a name and a run."""
-    return all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in runs)
+def are_pairs(systems: Sequence[Any]) -> bool:
+    """Return True if all systems are pairs of a name and a system."""
+    return all(isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str) for pair in systems)
 
 
 def _read_run(run: Any, name: str, options: Options) -> Run:
