@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
@@ -11,11 +12,11 @@ import numpy as np
 from fastndcg.choices import DuplicateChoice, DuplicateRanks
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.exports import Exportable, PrintedTable
-from fastndcg.inputs.arrays import read_ragged
+from fastndcg.inputs.arrays import Ragged, read_ragged
 from fastndcg.inputs.duplicates import Duplicates, make_duplicates
 from fastndcg.inputs.frames import find_usual_roles, is_frame
 from fastndcg.inputs.ids import find_id, join_segments, run_on_spans, split_spans
-from fastndcg.inputs.table import Qrels
+from fastndcg.inputs.table import Qrels, Run, Table
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.compact import KnownHits, RankedLists
 from fastndcg.rankings.rankings import Rankings
@@ -108,9 +109,12 @@ class Recommendations:
 
     Parameters
     ----------
-    items : (n_users, k) int array, ragged column, or pair of arrays
+    items : (n_users, k) int array, ragged column, pair of arrays, frame or dict
         Item ids in rank order. Rows of an array may be padded with -1, or masked. Of a pair of items and scores, or
-        distances and items, as vector indexes return it, the items count.
+        distances and items, as vector indexes return it, the items count. A frame or dict has users and items,
+        numbered from 0, with scores or ranks, as `Run` takes them. Users that it lacks have no recommended item.
+    columns : dict, optional
+        Names of columns that differ from the usual ones, such as ``{"query": "customer", "score": "weight"}``.
     duplicates : {'raise', 'first', 'best', 'sum', 'counted'}, optional
         What to do with an item that occurs in its row again. See `Run`.
     ranks : {'kept', 'closed'}, optional
@@ -132,17 +136,34 @@ class Recommendations:
         self,
         items: Any,
         *,
+        columns: Mapping[str, str] | None = None,
         duplicates: DuplicateChoice | None = None,
         ranks: DuplicateRanks | None = None,
         parents: Any = None,
     ) -> None:
-        self.items = drop_scores(items, "items")
+        if columns is not None or isinstance(items, Mapping) or is_frame(items):
+            run = Run(items, columns=columns, duplicates="counted")  # an item may stand again: see `duplicates`
+            order = run.order_by_score()
+            rows, offsets = _order_by_user(run, None, "items")
+            items = Ragged(run.documents.names()[order[rows]], offsets)
+        else:
+            items = drop_scores(items, "items")
+        self.items = items
         self.duplicates = make_duplicates(duplicates, ranks, parents)
 
     @property
     def n_users(self) -> int:
         """The number of rows."""
         return len(read_item_rows(self.items).offsets) - 1
+
+    def for_users(self, n_users: int) -> Recommendations:
+        """Return the items of this many users: a table has no rows of the last ones, if they have no items."""
+        n_more = n_users - self.n_users if isinstance(self.items, Ragged) else 0
+        if n_more <= 0:
+            return self
+        longer = copy.copy(self)
+        longer.items = self.items._replace(offsets=np.pad(self.items.offsets, (0, n_more), "edge"))
+        return longer
 
     def __repr__(self) -> str:
         try:
@@ -160,7 +181,7 @@ class Recommendations:
 def read_item_rows(items: Any, name: str = "predictions") -> Recommended:
     """Read recommended items from an array with a row per user, or a ragged column."""
     refuse_frame(items, name)
-    lists = read_ragged(items, name)
+    lists = items if isinstance(items, Ragged) else read_ragged(items, name)
     if lists is not None:
         longest = int(np.diff(lists.offsets).max(initial=0))
         return Recommended(as_items(lists.values, name, 1), lists.offsets, longest)
@@ -379,12 +400,18 @@ class Interactions(ReadOnly, Exportable):
 
 def convert_to_interactions(qrels: Qrels, n_users: int | None, name: str = "truth") -> Interactions:
     """Convert judgments to the items that users like, of whom user u is row u of the predictions."""
-    users, items = qrels.queries, qrels.documents
+    rows, offsets = _order_by_user(qrels, n_users, name)
+    return Interactions(qrels.documents.names()[rows], qrels.values[rows], offsets)
+
+
+def _order_by_user(table: Table, n_users: int | None, name: str) -> tuple[Array, Array]:
+    """Return the rows of a table by the numbers of users, and the offsets of all users from 0."""
+    users, items = table.queries, table.documents
     texts = next((ids for ids in (users, items) if len(ids) and ids.are_texts), None)
     if texts is not None:
         remedy = (
             "where `predictions` is an array, but has {}. Number them, or give recommendations as a frame with scores"
-            if name == "truth" else "in Interactions, but has {}. Number them, or take fn.Qrels for ids"
+            if name == "truth" else "here, but has {}. Number them, or take fn.Qrels and fn.Run for ids"
         )  # fmt: skip
         raise InvalidTypeError(
             f"`{name}` must have whole numbers for users and items {remedy.format(shorten(texts.name(0)))}"
@@ -397,9 +424,8 @@ def convert_to_interactions(qrels: Qrels, n_users: int | None, name: str = "trut
         raise InvalidInputError(f"`{name}` must have users from 0 {rule}, but one is {users.name(int(wrong[0]))}")
     order = np.argsort(numbers)
     sizes = np.zeros(n_users, "i8")
-    sizes[numbers] = np.diff(qrels.offsets)
-    rows = join_segments(qrels.offsets[order], sizes[numbers[order]])[1]
-    return Interactions(items.names()[rows], qrels.values[rows], count_before(sizes))
+    sizes[numbers] = np.diff(table.offsets)
+    return join_segments(table.offsets[order], sizes[numbers[order]])[1], count_before(sizes)
 
 
 def _read_matrix(matrix: Any, threads: int | None) -> tuple[Array, Array, Array, int]:

@@ -78,6 +78,10 @@ def recommendations():
     pa = pytest.importorskip("pyarrow")
     yield "ragged", pa.array(RECOMMENDED, pa.list_(pa.int32()))
     yield "wrapped", fn.Recommendations(padded(RECOMMENDED))
+    rows = [(user, item, -place) for user, row in enumerate(RECOMMENDED) for place, item in enumerate(row)][::-1]
+    table = pa.table(dict(zip(("customer", "item", "weight"), map(list, zip(*rows, strict=True)), strict=True)))
+    yield "table", fn.Recommendations(table, columns={"query": "customer", "score": "weight"})
+    yield "dict", fn.Recommendations(dict(enumerate(RECOMMENDED[:3])))
 
 
 @pytest.mark.parametrize("name", [name for name, _ in truths()])
@@ -193,6 +197,12 @@ ROWS = padded(RECOMMENDED)
             "`items` must have each item of a user once, but item 1 of user 0 stands twice. Keep one of them"),
         (lambda: fn.Interactions([1], [1, 2], [0, 1]), "`labels` must have length 1 (one per item), got 2"),
         (lambda: fn.Interactions([1], [np.nan], [0, 1]), "`labels` must be finite, but that of item 1 of user 0 is"),
+        (lambda: fn.Recommendations({"a": ["x"]}), "`items` must have whole numbers for users and items here, but has"),
+        (lambda: fn.Recommendations({-1: [2]}), "`items` must have users from 0 up, but one is -1"),
+        (lambda: fn.evaluate(CSR, fn.Recommendations({4: [2]}), "rr"),
+            "`predictions` must have one row per user, 4, but has 5"),
+        (lambda: fn.evaluate(CSR, fn.Recommendations({0: [2, 2]}), "rr"),
+            "`predictions` must have each item once in a row, but item 2 stands again in place 1 of user 0"),
         (
             lambda: fn.Recommendations([[1]], duplicates="twice"),
             "`duplicates` must be 'raise', 'first', 'best', 'sum' or 'counted', not 'twice'",
