@@ -26,7 +26,7 @@ from fastndcg.forms.dispatch import (
 from fastndcg.inputs.arrays import ArrayTruth, make_ready_rankings
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options, answer_keywords, note_alternatives, note_confused
-from fastndcg.inputs.streams import StreamedTables, TablePair
+from fastndcg.inputs.streams import StreamedTables
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, is_metric, parse_metrics
@@ -438,7 +438,7 @@ def evaluate_prepared(
                 return make_results(few, request, joined.query_ids, (0, 0), notes, {})
     else:
         joined = join_system(truth, predictions, request, options, out)
-    convention = request.qrels_convention if isinstance(truth, (Qrels, TablePair)) else request.array_convention
+    convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
     denominators = tuple(request.denominators.values()) if request.denominators else ()
     if not isinstance(joined, Rankings | Joined):
         if out is not None:

@@ -33,7 +33,6 @@ from fastndcg.evaluation import (
 )
 from fastndcg.forms.dispatch import make_whole, prepare_truth
 from fastndcg.inputs.messages import Options, answer_keywords, find_highest_label
-from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric, Metrics
@@ -117,7 +116,7 @@ def evaluate_pairs(
 def _evaluate(truth: Any, predictions: Any, request: Request, options: Options, rows: str, competitors: str) -> Results:
     """Join truth and predictions, evaluate all pairs, and return the results."""
     prepared = prepare_truth(truth, options)
-    is_qrels = isinstance(prepared, Qrels | TablePair)
+    is_qrels = isinstance(prepared, Qrels)
     own_convention = request.qrels_convention if is_qrels else request.array_convention
     find_common_rel(request.metrics, own_convention)  # raises before a model scores anything
     task = PairTask(request, own_convention, rows, competitors)

@@ -13,7 +13,6 @@ from fastndcg.inputs.duplicates import make_duplicates
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.spans import SIDES, read_spans
-from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Table
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, as_numbers
@@ -46,8 +45,6 @@ def compute_digest(value: Any, side: str = "truth", prepared: Any = None) -> str
         prepared = getattr(form, kind)(value, Options(duplicates=repeated))
     if isinstance(prepared, ArrayTruth):  # of a file
         return _digest_labels(prepared._labels, prepared._layout.offsets)
-    if isinstance(prepared, TablePair):
-        prepared = prepared.qrels
     if isinstance(prepared, Interactions):
         users = np.repeat(_mix(IdColumn.from_numbers(np.arange(prepared.n_users))), np.diff(prepared.offsets))
         return _digest(_mix(IdColumn.from_numbers(prepared.items), _as_column(prepared.labels), start=users))

@@ -43,7 +43,7 @@ from fastndcg.inputs.messages import (
     refuse_several,
 )
 from fastndcg.inputs.records import is_records, read_records
-from fastndcg.inputs.streams import FileRequest, Rows, ScoredRows, StreamedTables, TablePair, describe, parse_memory
+from fastndcg.inputs.streams import Rows, ScoredRows, StreamedTables, describe, open_tables, parse_memory, read_frame
 from fastndcg.inputs.table import AnyTable, Qrels, RepeatedRun, Run, Table, TableRows, choose_run
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings, check_pool
@@ -244,18 +244,13 @@ def _read_matrix_of_items(truth: Any, options: Options) -> Interactions:
     return Interactions(truth, threads=options.threads)
 
 
-def _request_truth(options: Options) -> FileRequest:
-    return FileRequest(Qrels, options.name_columns("truth"), options, is_truth=options.kind is None)
-
-
-def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTables | TablePair | Qrels:
+def _read_truth_frame(truth: Any, options: Options) -> Any:
     name = options.name("truth")
-    request = _request_truth(options)
-    frame = Frame(truth, request.columns, name)
+    frame = Frame(truth, options.name_columns("truth"), name)
     if frame.tables is not None:
-        return request.open(frame.tables, name, f"`{name}`")  # type: ignore[no-any-return]
+        return open_tables(frame.tables, Qrels, options, name, f"`{name}`")
     matrix = _read_pivot(Qrels, frame, truth)
-    return request.read(frame) if matrix is None else matrix
+    return read_frame(frame, Qrels, options) if matrix is None else matrix
 
 
 def _read_rows(rows: Rows, options: Options) -> Any:
@@ -263,7 +258,7 @@ def _read_rows(rows: Rows, options: Options) -> Any:
     own = rows.options(options)
     parse_memory(own.memory)
     if is_path(rows.data):
-        table = read_path(rows.data, _request_truth(own), rows.format)
+        table = read_path(rows.data, Qrels, own, rows.format)
     else:
         form = find_form(rows.data, "truth")
         if rows.format is not None or form is None or form.truth in WITHOUT_IDS:
@@ -272,21 +267,22 @@ def _read_rows(rows: Rows, options: Options) -> Any:
                 "a path, a frame or records"
             )
         table = form.truth(rows.data, own)  # type: ignore[misc]
-    if not isinstance(table, ScoredRows | StreamedTables | TablePair):
+    is_pair = isinstance(table, Qrels) and table.own_run is not None
+    if not (is_pair or isinstance(table, ScoredRows | StreamedTables)):
         raise InvalidInputError(
             f"`data` of Rows must have labels and scores, but {describe(rows.data)} has not. Name their columns, or "
             "give judgments and a run"
         )
-    if own.duplicates is not None and not isinstance(table, TablePair):
+    if own.duplicates is not None and not is_pair:
         raise InvalidInputError("`duplicates` of Rows needs a column of documents. Name it, or leave it out")
     return table
 
 
-def _read_truth_records(truth: Any, options: Options) -> ScoredRows | TablePair | Qrels:
+def _read_truth_records(truth: Any, options: Options) -> ScoredRows | Qrels:
     name = options.name("truth")
     refuse_several(truth, name)
     records = read_records(truth, options.name_columns("truth"), name, "label")
-    return _request_truth(options).read(records, records.source)  # type: ignore[no-any-return]
+    return read_frame(records, Qrels, options, records.source)  # type: ignore[no-any-return]
 
 
 def is_item_collection(value: Any) -> bool:
@@ -344,9 +340,8 @@ FORMS = (
     InputForm("a Run", lambda value: isinstance(value, Run), run=lambda run, _: run),
     InputForm("a scipy.sparse matrix", lambda value: hasattr(value, "tocsr"), _read_matrix_of_items),
     InputForm("the path of a file", is_path,
-              lambda path, options: read_path(path, _request_truth(options)),
-              lambda path, options: read_path(
-                  path, FileRequest(choose_run(options), options.name_columns("predictions"), options)), (str,)),
+              lambda path, options: read_path(path, Qrels, options),
+              lambda path, options: read_path(path, choose_run(options), options), (str,)),
     InputForm("", is_indexed_series,
               lambda truth, options: _read_series(Qrels, truth, options),
               lambda run, options: _read_series(choose_run(options), run, options)),
@@ -401,14 +396,14 @@ def find_form(value: Any, kind: Kind) -> InputForm | None:
     return None
 
 
-def read_of_tool(values: list[Any], request: FileRequest) -> Any:
+def read_of_tool(values: list[Any], kind: type[Table], options: Options) -> Any:
     """Read values of JSON as objects if a tool has such, and return None for others."""
-    kind: Kind = "run" if request.kind.side == Run.side else "truth"
-    for value in (*values[: len(values) == 1], values) if not request.kind.by_subtopic else ():
+    side: Kind = "run" if kind.side == Run.side else "truth"
+    for value in (*values[: len(values) == 1], values) if not kind.by_subtopic else ():
         for form in FORMS:
-            read = getattr(form, kind)
+            read = getattr(form, side)
             if form.is_of_tool and read is not None and type(value) in form.types and form.matches(value):
-                return read(value, request.options)
+                return read(value, options)
     return None
 
 
@@ -498,7 +493,7 @@ def _read_alone(
     return table
 
 
-TruthInput: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | TablePair | Interactions | StreamedTables
+TruthInput: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | Interactions | StreamedTables
 SPARSE = Source("the sparse scores")
 PartitionedInput: TypeAlias = RankingPartitions | StreamedTables
 
@@ -599,6 +594,10 @@ def _read_nothing(truth: TruthInput, predictions: Any, options: Options) -> bool
     return True
 
 
+def _read_own_run(truth: Qrels, predictions: Any, options: Options) -> Run | None:
+    return truth.own_run if truth.own_run is not None and _read_nothing(truth, predictions, options) else None
+
+
 def _read_model(truth: Qrels | Interactions, predictions: Any, options: Options) -> Model | None:
     del truth, options
     return predictions if isinstance(predictions, Model) else None
@@ -631,11 +630,6 @@ def _read_items(truth: Qrels | Interactions, predictions: Any, options: Options)
     _check_given(predictions)
     predictions = drop_scores(predictions, "predictions")
     refuse_several(predictions, "predictions")
-    if isinstance(predictions, Mapping):
-        raise InvalidTypeError(
-            "`predictions` must be recommended items, one row per user in the order of `truth`, but is a dict. Give "
-            "rows of one length, padded by -1, or relevant items as a dict, too"
-        )
     recommended = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
     refuse_frame(recommended.items, "predictions")
     return recommended
@@ -652,7 +646,10 @@ def _match_items(
     truth: Qrels | Interactions, recommended: Recommendations, convention: Convention, options: Options
 ) -> RankingPartitions | Joined:
     """Rank recommended items in parts, or as a run, users and items by their numbers, if some of them move or count."""
+    if isinstance(truth, Qrels) and not truth.queries.are_texts:  # which are an error
+        recommended = recommended.for_users(int(truth.queries.numbers().max(initial=-1)) + 1)
     liked = _convert_truth(truth, recommended.n_users)
+    recommended = recommended.for_users(liked.n_users)
     duplicates = recommended.duplicates
     if duplicates is None or duplicates.keeps_first:
         return match_recommendations(liked, recommended.items, once=duplicates is not None)
@@ -717,8 +714,7 @@ COMBINATIONS = (
                     truth.rankings(convention, options.threads), notes=truth.notes)),
     Combination("stream", StreamedTables, _read_nothing,
                 lambda truth, _, convention, options: truth.under(convention, options.progress)),
-    Combination("join of one table", TablePair, _read_nothing,
-                lambda truth, _, convention, options: _join(truth.qrels, truth.run, convention, options)),
+    Combination("join of one table", Qrels, _read_own_run, _join),
     Combination("match model", WITH_ITEMS, _read_model, partition_model, has_all_items=True),
     Combination("join of a matrix", WITH_ITEMS, _read_sparse, _join_sparse, has_all_items=True),
     Combination("match scores", WITH_ITEMS, _read_matrix, _match_matrix, has_all_items=True),

@@ -17,11 +17,11 @@ from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth, convert_ranks, make_layout
 from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.files import File, FilePath, check_path, is_address, spell_path
-from fastndcg.inputs.frames import SWAPPED, ColumnNames
+from fastndcg.inputs.frames import SWAPPED
 from fastndcg.inputs.ids import split_at_blanks
 from fastndcg.inputs.messages import Options, Source
 from fastndcg.inputs.records import parse_json, read_json
-from fastndcg.inputs.streams import FileRequest, StreamedTables
+from fastndcg.inputs.streams import StreamedTables, open_tables
 from fastndcg.inputs.table import Qrels, Run, Table, TableRows, describe_row
 from fastndcg.inputs.table_sources import (
     ARROW_MAGIC,
@@ -65,10 +65,9 @@ MSMARCO = Layout("query, document, rank", (0, 1, 1, 2), 3, 3, "rank", describe_r
 
 def read_run_tag(path: FilePath) -> str | None:
     """Return the name that a run in TREC's format gives itself in its first line, or None for other formats."""
-    request = FileRequest(Run, ColumnNames.of(None, Run.side), Options())
     with File(path) as file:
         fields = file.first_line.split()
-        is_trec = len(fields) >= TREC["run"].least and find_format(file, request).name == "trec"
+        is_trec = len(fields) >= TREC["run"].least and find_format(file, Run, Options()).name == "trec"
     return fields[5].decode(errors="surrogateescape") if is_trec else None  # only its first word, as in trec_eval
 
 
@@ -80,21 +79,21 @@ class FileFormat(NamedTuple):
     """
 
     name: str
-    read: Callable[[File, FileRequest], Any]
+    read: Callable[[File, type[Table], Options], Any]
     magic: tuple[bytes, ...] = ()
-    matches: Callable[[File, FileRequest], Any] | None = None
+    matches: Callable[[File, type[Table], Options], Any] | None = None
     starts: tuple[bytes, ...] = ()
     has_columns: bool = False
 
 
-def find_format(file: File, request: FileRequest) -> FileFormat:
+def find_format(file: File, kind: type[Table], options: Options) -> FileFormat:
     """Return the first format in `FORMATS` that recognises a file by its first bytes. A folder holds Parquet files."""
     if file.is_folder:
         return FORMATS[0]
     for form in FORMATS:
         if file.head.startswith(form.magic) or file.first_line.startswith(form.starts):
             return form
-        if form.matches is not None and form.matches(file, request):
+        if form.matches is not None and form.matches(file, kind, options):
             return form
     return FORMATS[-1]
 
@@ -106,12 +105,12 @@ def check_format(format: Any) -> None:
         raise InvalidInputError(f"`format` {shorten(format)} is not known.{hint}")
 
 
-def read_path(path: FilePath, request: FileRequest, format: str | None = None) -> Any:
+def read_path(path: FilePath, kind: type[Table], options: Options, format: str | None = None) -> Any:
     """Read a file of any format."""
     check_format(format)
     with File(path) as file:
-        form = find_format(file, request) if format is None else FORMATS_BY_NAME[format]
-        return form.read(file, request)
+        form = find_format(file, kind, options) if format is None else FORMATS_BY_NAME[format]
+        return form.read(file, kind, options)
 
 
 class Content(NamedTuple):
@@ -125,15 +124,14 @@ class Content(NamedTuple):
 def look_for_scores(path: FilePath, columns: Any) -> Content:
     """Return what a file holds. One that can be read only once is left to the evaluation."""
     options = Options(columns=columns, is_alone=True)
-    request = FileRequest(Qrels, options.name_columns("truth"), options, is_truth=True)
     with File(path) as file:
-        form = find_format(file, request)
+        form = find_format(file, Qrels, options)
         if not form.has_columns:
             return Content()
         if not (file.is_folder or file.size is not None or is_address(path)):
             return Content(has_columns=True)
-        truth = form.read(file, request)
-    return Content(not isinstance(truth, Qrels), isinstance(truth, StreamedTables), True)
+        truth = form.read(file, Qrels, options)
+    return Content(not isinstance(truth, Qrels) or truth.own_run is not None, isinstance(truth, StreamedTables), True)
 
 
 def read_columns(file: File, what: str, remedy: str, list_texts: Callable[[list[str]], Collection[str]]) -> Any:
@@ -162,11 +160,10 @@ def read_file(
     """Read judgments or a run of a format. Raise for `columns` if it has none, unless another file may need them."""
     check_format(format)
     columns = options.columns
-    request = FileRequest(kind, options.name_columns(kind.side), options)
     with File(path) as file:
-        form = find_format(file, request) if format is None else FORMATS_BY_NAME[format]
+        form = find_format(file, kind, options) if format is None else FORMATS_BY_NAME[format]
         is_unnamed = bool(columns) and is_strict and not form.has_columns
-        table = None if is_unnamed else form.read(file, request)
+        table = None if is_unnamed else form.read(file, kind, options)
     if table is None or (columns and is_strict and not table.source.columns):
         raise InvalidInputError(
             f"`columns` can only be used for CSV, Parquet and Arrow files, and for records in JSON, but {file.name} "
@@ -175,50 +172,50 @@ def read_file(
     return cast(Kind, table)
 
 
-def _read_parquet(file: File, request: FileRequest) -> Any:
-    return _read_tables(open_parquet(file), spell_path(file.path), request)
+def _read_parquet(file: File, kind: type[Table], options: Options) -> Any:
+    return _read_tables(open_parquet(file), spell_path(file.path), kind, options)
 
 
-def _read_arrow(file: File, request: FileRequest) -> Any:
+def _read_arrow(file: File, kind: type[Table], options: Options) -> Any:
     """Read a file of Arrow or Feather. One that is refused is closed at once, not when its error is forgotten."""
     content = ArrowContent(file)
     try:
-        return _read_tables(open_arrow(content), file.name, request)
+        return _read_tables(open_arrow(content), file.name, kind, options)
     except BaseException:
         content.close()
         raise
 
 
-def _read_tables(tables: TableSource, name: str, request: FileRequest) -> Any:
-    return request.open(tables, name, name, Source(name, "row", columns=tables.names))
+def _read_tables(tables: TableSource, name: str, kind: type[Table], options: Options) -> Any:
+    return open_tables(tables, kind, options, name, name, Source(name, "row", columns=tables.names))
 
 
-def _read_trec(file: File, request: FileRequest) -> Any:
-    rows, source = read_rows(file, TREC[request.kind.what], request.options.threads)
-    return request.kind.from_rows(rows, source, request.options.threads)
+def _read_trec(file: File, kind: type[Table], options: Options) -> Any:
+    rows, source = read_rows(file, TREC[kind.what], options.threads)
+    return kind.from_rows(rows, source, options.threads)
 
 
-def _read_diversity(file: File, request: FileRequest) -> Any:
+def _read_diversity(file: File, kind: type[Table], options: Options) -> Any:
     """Read judgments by subtopic. Subtopic and document are one piece of each line, split at the blanks between."""
-    if not issubclass(DiversityQrels, request.kind):
+    if not issubclass(DiversityQrels, kind):
         raise InvalidInputError("`format` 'trec_diversity' is one of judgments, not of runs. Leave it out")
-    rows, source = read_rows(file, DIVERSITY, request.options.threads)
+    rows, source = read_rows(file, DIVERSITY, options.threads)
     subtopics, documents = split_at_blanks(rows.documents)
     return DiversityQrels.of_judgments(rows._replace(documents=documents), subtopics, source)
 
 
-def _read_msmarco(file: File, request: FileRequest) -> Any:
+def _read_msmarco(file: File, kind: type[Table], options: Options) -> Any:
     """
     Read a run of ranks 1, 2, 3 and so on in each query, whose negative values serve as scores.
 
     Three fields are often a query, a document and a score: values with a fraction are scores, and others are refused.
     """
-    if request.kind.side != Run.side:
+    if kind.side != Run.side:
         raise InvalidInputError("`format` 'msmarco' is one of runs, not of judgments. MS MARCO's are 'trec'")
-    rows, source = read_rows(file, MSMARCO, request.options.threads)
+    rows, source = read_rows(file, MSMARCO, options.threads)
     with np.errstate(invalid="ignore"):
         if len(rows.values) and (rows.values % 1 != 0).any() and np.isfinite(rows.values).all():
-            return request.kind.from_rows(rows, source, request.options.threads)
+            return kind.from_rows(rows, source, options.threads)
 
     def describe(row: int) -> str:
         return describe_row(rows.queries.take(rows.groups.number_rows()), rows.documents, source, row)
@@ -227,21 +224,21 @@ def _read_msmarco(file: File, request: FileRequest) -> Any:
         scores = convert_ranks(rows.values, rows.groups, describe, source.name)
     except InvalidInputError as error:
         raise error.reword(after=f". {NAME_THEM}") from None
-    return request.kind.from_rows(rows._replace(values=scores), source, request.options.threads)
+    return kind.from_rows(rows._replace(values=scores), source, options.threads)
 
 
-def is_msmarco(file: File, request: FileRequest) -> bool:
+def is_msmarco(file: File, kind: type[Table], options: Options) -> bool:
     """Return True for a run of three fields."""
-    return request.kind.side == Run.side and len(file.first_line.split()) == MSMARCO.least
+    return kind.side == Run.side and len(file.first_line.split()) == MSMARCO.least
 
 
-def _read_labels(file: File, request: FileRequest) -> LabelsInFile:
-    if not request.is_truth:
+def _read_labels(file: File, kind: type[Table], options: Options) -> LabelsInFile:
+    if not options.takes_scores(kind.side):
         raise InvalidInputError(
             f"{file.name} must have ids of documents, but is svmlight, which has labels and features. Give the labels "
             "as the truth, and their scores as predictions: fn.evaluate(path, scores)"
         )
-    return read_svmlight(file, request.options.threads)
+    return read_svmlight(file, options.threads)
 
 
 QUERY = "qid:"
@@ -252,9 +249,9 @@ SIZES = Layout("number of documents", SCORES.fields, 1, 1, "number of documents"
 RANKLIB_SCORES = Layout("query, place, score", (0, 1, 1, 2), 3, 3, "score")
 
 
-def is_svmlight(file: File, request: FileRequest) -> bool:
+def is_svmlight(file: File, kind: type[Table], options: Options) -> bool:
     """Return True if the fields after a file's first one are a query or features, which have numbers."""
-    return request.kind.side != Run.side and re.match(rb"\S+\s+(qid|\d+):", file.first_line) is not None
+    return kind.side != Run.side and re.match(rb"\S+\s+(qid|\d+):", file.first_line) is not None
 
 
 class LabelsInFile(ArrayTruth):

@@ -510,6 +510,10 @@ class Options:
         """Return what error messages call the input of a side: that of a table alone is its class."""
         return side if self.kind is None else self.kind.what
 
+    def takes_scores(self, side: str) -> bool:
+        """Return True for a truth that may have labels and scores."""
+        return side == "truth" and self.kind is None
+
     def name_columns(self, side: str) -> ColumnNames:
         """Return what is known of the columns of the truth, or of the predictions."""
         if self.kind is not None:

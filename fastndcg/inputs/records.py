@@ -25,8 +25,8 @@ from fastndcg.inputs.diversity import read_dict
 from fastndcg.inputs.files import LINE, File
 from fastndcg.inputs.frames import ColumnNames, Frame, find_roles, find_usual_roles
 from fastndcg.inputs.ids import IdColumn
-from fastndcg.inputs.messages import Source, are_means
-from fastndcg.inputs.streams import FileRequest
+from fastndcg.inputs.messages import Options, Source, are_means
+from fastndcg.inputs.streams import read_frame
 from fastndcg.inputs.table import Table
 from fastndcg.inputs.text_lines import describe_remedy
 from fastndcg.rankings.validation import Array
@@ -230,29 +230,33 @@ class ParsedValues(NamedTuple):
     lines: list[int]
 
 
-def read_json(file: File, request: FileRequest, *, are_lines: bool | None = None) -> Any:
+def read_json(file: File, kind: type[Table], options: Options, *, are_lines: bool | None = None) -> Any:
     """Read {query: {document: value}}, {query: ids} or records: one value, or one on each line."""
     content = file.read()
-    table = None if are_lines is False or len(content) < LEAST_LINES else _read_flat_lines(content, request, file.name)
+    table = (
+        None
+        if are_lines is False or len(content) < LEAST_LINES
+        else _read_flat_lines(content, kind, options, file.name)
+    )
     if table is not None:
         return table
-    return _convert(request, parse_json(content, file.name, describe_remedy(request.kind.what), are_lines), file.name)
+    return _convert(kind, options, parse_json(content, file.name, describe_remedy(kind.what), are_lines), file.name)
 
 
-def _read_flat_lines(content: bytes, request: FileRequest, name: str) -> Any:
+def _read_flat_lines(content: bytes, kind: type[Table], options: Options, name: str) -> Any:
     """
     Read lines of objects with texts and numbers by pyarrow, in a tenth of the time of Python's parser.
 
     Return None for lines of other values or with an error, which that parser names.
     """
+    columns = options.name_columns(kind.side)
     try:
         first = json.loads(content[: content.find(b"\n")])
         is_flat = isinstance(first, dict) and all(type(value) in (str, int, float) for value in first.values())
-        if not is_flat or not is_flat_record(first, request.columns) or are_means(first):
+        if not is_flat or not is_flat_record(first, columns) or are_means(first):
             return None
         json_reader = importlib.import_module("pyarrow.json")
-        options = json_reader.ReadOptions(block_size=BLOCK_BYTES)
-        table = json_reader.read_json(io.BytesIO(content), options)
+        table = json_reader.read_json(io.BytesIO(content), json_reader.ReadOptions(block_size=BLOCK_BYTES))
     except (ValueError, RecursionError, ImportError):  # pyarrow's errors are ValueErrors
         return None
     kinds = {column.name: str(column.type) for column in table.schema}
@@ -261,12 +265,12 @@ def _read_flat_lines(content: bytes, request: FileRequest, name: str) -> Any:
     if has_blanks or not set(kinds.values()) <= {"string", "int64", "double"}:  # it takes texts of dates for dates
         return None
     try:
-        frame = Frame(table, request.columns, name)
+        frame = Frame(table, columns, name)
         if any(kinds[frame.column_name(role)] == "double" for role in ("query", "document")):
             return None
-        if not (request.is_truth and frame.has_scores):
-            frame.list_names(*request.kind.roles)  # raises for each field that is named and absent
-        return request.read(frame, Source(name, "line", np.arange(1, n_lines + 1), columns=tuple(kinds)))
+        if not (options.takes_scores(kind.side) and frame.has_scores):
+            frame.list_names(*kind.roles)  # raises for each field that is named and absent
+        return read_frame(frame, kind, options, Source(name, "line", np.arange(1, n_lines + 1), columns=tuple(kinds)))
     except FastndcgError:
         return None
 
@@ -344,12 +348,12 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 DECODER = json.JSONDecoder(object_pairs_hook=_refuse_repeated_keys)
 
 
-def _convert(request: FileRequest, parsed: ParsedValues, name: str) -> Any:
+def _convert(kind: type[Table], options: Options, parsed: ParsedValues, name: str) -> Any:
     """Convert the values of a file to a table: of records, or of objects by query."""
-    kind, columns = request.kind, request.columns
+    columns = options.name_columns(kind.side)
     values, lines = parsed
     first = values[0] if values else {}
-    table = _read_of_tool(values, request, name)
+    table = _read_of_tool(values, kind, options, name)
     if table is not None:
         return table
     records = None
@@ -358,13 +362,13 @@ def _convert(request: FileRequest, parsed: ParsedValues, name: str) -> Any:
     elif _is_record(first) and (isinstance(first, list) or (is_flat_record(first, columns) and not are_means(first))):
         records = Records(values, columns, Source(name, "line", np.asarray(lines)), kind.value_name)
     if records is not None:
-        if not (request.is_truth and (records.has_scores or records.find_id_lists() is not None)):
+        if not (options.takes_scores(kind.side) and (records.has_scores or records.find_id_lists() is not None)):
             records.list_names(*kind.roles)  # raises for each field that is named and absent
-        return request.read(records, records.source)
+        return read_frame(records, kind, options, records.source)
     rows = _join_objects(values, lines, name, kind.what)
     if not rows:
         raise InvalidInputError(f"{name} must hold {{query: {{document: value}}}} or records, but is empty")
-    table = _read_of_tool([rows], request, name) if len(values) > 1 else None
+    table = _read_of_tool([rows], kind, options, name) if len(values) > 1 else None
     if table is not None:
         return table
     try:
@@ -374,10 +378,10 @@ def _convert(request: FileRequest, parsed: ParsedValues, name: str) -> Any:
     return table.placed_in(Source(name))
 
 
-def _read_of_tool(values: list[Any], request: FileRequest, name: str) -> Any:
+def _read_of_tool(values: list[Any], kind: type[Table], options: Options, name: str) -> Any:
     """Read values as the objects of tools are read, and return None for others."""
     try:
-        table = upper_floors.find("read_of_tool")(values, request) if values else None
+        table = upper_floors.find("read_of_tool")(values, kind, options) if values else None
     except InvalidInputError as error:
         raise error.reword(before=f"{name}: ") from None
     return table.placed_in(table.source._replace(name=name)) if isinstance(table, Table) else table

@@ -18,7 +18,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -278,13 +278,6 @@ class Rows:
 def describe(data: Any) -> str:
     """Return the path of a file, or what a table is."""
     return shorten(data) if isinstance(data, str | os.PathLike) else f"a {type(data).__name__}"
-
-
-class TablePair(NamedTuple):
-    """Judgments and a run that one table holds."""
-
-    qrels: Qrels
-    run: Run
 
 
 @contextlib.contextmanager
@@ -698,40 +691,32 @@ def _as_plain_type(kind: Any) -> Any:
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
-class FileRequest(NamedTuple):
-    """What is read from a table: judgments or a run, or what truth may be, which are labels and scores, too."""
-
-    kind: type[Table]
-    columns: ColumnNames  # what is known of those of this side
-    options: Options
-    is_truth: bool = False
-
-    def open(self, tables: TableSource, name: str, place: str, source: Source | None = None) -> Any:
-        """Read tables, whose columns error messages call those of `name`. Rows of truth with scores are streamed."""
-        # documents that a query has again are read at once
-        is_streamed = self.is_truth and tables.is_streamed and self.options.duplicates is None
-        if is_streamed and Frame(tables.make_empty_table(tables.names), self.columns, name).is_streamable:
-            return StreamedTables(tables, self.columns, self.options, name, place)
-        return self.read(Frame(tables, self.columns, name), source)
-
-    def read(self, frame: Frame, source: Source | None = None) -> Any:
-        """Read what the columns of a table hold."""
-        if self.is_truth:
-            return read_truth_table(frame, self.options, source)
-        return read_table(self.kind, frame, self.options.threads, source)
+def open_tables(
+    tables: TableSource, kind: type[Table], options: Options, name: str, place: str, source: Source | None = None
+) -> Any:
+    """Read tables, whose columns error messages call those of `name`. Rows of truth with scores are streamed."""
+    columns = options.name_columns(kind.side)
+    # documents that a query has again are read at once
+    is_streamed = options.takes_scores(kind.side) and tables.is_streamed and options.duplicates is None
+    if is_streamed and Frame(tables.make_empty_table(tables.names), columns, name).is_streamable:
+        return StreamedTables(tables, columns, options, name, place)
+    return read_frame(Frame(tables, columns, name), kind, options, source)
 
 
-def read_truth_table(frame: Frame, options: Options, source: Source | None = None) -> ScoredRows | TablePair | Qrels:
-    """Read what a table without predictions holds: labels and scores, relevant and retrieved ids, or judgments."""
+def read_frame(frame: Frame, kind: type[Table], options: Options, source: Source | None = None) -> Any:
+    """Read what the columns of a table hold: judgments or a run, or, without predictions, labels and scores."""
     threads = options.threads
-    pair = frame.find_id_lists()
-    if pair is not None:
-        return TablePair(Qrels.of_frame(pair[0], threads, source), _read_scores(pair[1], options, source))
-    if frame.has_scores and options.duplicates is not None and frame.has("document"):
-        return _read_repeated(frame, options, source)
-    if frame.has_scores:
-        return ScoredRows.of_frame(frame, threads, source)
-    return read_table(Qrels, frame, threads, source)
+    if options.takes_scores(kind.side):
+        pair = frame.find_id_lists()
+        if pair is not None:
+            return Qrels.of_frame(pair[0], threads, source).beside(_read_scores(pair[1], options, source))
+        if frame.has_scores and options.duplicates is not None and frame.has("document"):
+            return _read_repeated(frame, options, source)
+        if frame.has_scores:
+            return ScoredRows.of_frame(frame, threads, source)
+    if issubclass(DiversityQrels, kind) and frame.has("subtopic"):
+        return DiversityQrels.of_frame(frame, threads, source)
+    return kind.of_frame(frame, threads, source)
 
 
 def _read_scores(frame: Frame, options: Options, source: Source | None) -> Run:
@@ -747,7 +732,7 @@ class _RepeatedQrels(Qrels):
     may_repeat = True
 
 
-def _read_repeated(frame: Frame, options: Options, source: Source | None) -> TablePair:
+def _read_repeated(frame: Frame, options: Options, source: Source | None) -> Qrels:
     """Read labels beside scores as judgments and a run, where a query may have a document in several rows."""
     source = source or Source("`truth`", "row")
     run = _read_scores(frame, options, source)
@@ -763,11 +748,4 @@ def _read_repeated(frame: Frame, options: Options, source: Source | None) -> Tab
             *judged.source.pair(*map(judged.input_row, (first, row))),
             ". Give it one",
         )
-    return TablePair(judged.keep(np.sort(firsts)), run)
-
-
-def read_table(kind: type[Kind], frame: Frame, threads: int | None = None, source: Source | None = None) -> Kind:
-    """Read a table from a frame: judgments by subtopic if it has a column of subtopics."""
-    if issubclass(DiversityQrels, kind) and frame.has("subtopic"):
-        return cast(Kind, DiversityQrels.of_frame(frame, threads, source))
-    return kind.of_frame(frame, threads, source)
+    return judged.keep(np.sort(firsts)).beside(run)

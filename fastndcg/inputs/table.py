@@ -644,7 +644,8 @@ class Qrels(Table):
     {'q1': {'d1': 2, 'd2': 0}}
     """
 
-    __slots__ = ()
+    __slots__ = ("own_run",)
+    own_run: Run | None  # that the same table held, if it did
     what = "qrels"
     side = "truth"
     value_name = "label"
@@ -668,6 +669,15 @@ class Qrels(Table):
     ) -> Self:
         """Read the judgments."""
         return cls._read(data, (documents, labels), columns=columns, format=format, threads=threads)
+
+    def _fill(self, rows: TableRows, source: Source) -> None:
+        super()._fill(rows, source)
+        put(self, own_run=None)
+
+    def beside(self, run: Run) -> Self:
+        """Add the run that the same table held."""
+        put(self, own_run=run)
+        return self
 
     def select_patterns(self, queries: Array) -> Patterns | None:
         """

@@ -25,8 +25,8 @@ from fastndcg.errors import InvalidInputError, Row, Words, join_names, reworded,
 from fastndcg.inputs.files import Block, Blocks, File
 from fastndcg.inputs.frames import ColumnNames, Frame, find_usual_roles
 from fastndcg.inputs.ids import IdColumn, concatenate_columns, group_runs
-from fastndcg.inputs.messages import Source
-from fastndcg.inputs.streams import FileRequest
+from fastndcg.inputs.messages import Options, Source
+from fastndcg.inputs.streams import read_frame
 from fastndcg.inputs.table import RepeatedRun, Table, TableRows
 from fastndcg.inputs.table_sources import pyarrow
 from fastndcg.kernels.lookup import load_kernels
@@ -364,16 +364,17 @@ class Dialect(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def find_dialect(file: File, request: FileRequest) -> Dialect | None:
+def find_dialect(file: File, kind: type[Table], options: Options) -> Dialect | None:
     """
     Return how the fields of a file are divided, as its first line shows, or None for lines of fields between blanks.
 
     A header comes first: blanks in the names of its columns are no delimiters.
     """
     text = file.first_line.decode(errors="replace")
-    is_run = request.kind.value_name == "score"
+    columns = options.name_columns(kind.side)
+    is_run = kind.value_name == "score"
     for delimiter in (*DELIMITERS, BLANKS):
-        if delimiter in text and _is_header(split_fields(text, delimiter), delimiter, request.columns):
+        if delimiter in text and _is_header(split_fields(text, delimiter), delimiter, columns):
             return Dialect(delimiter, None)
     n_blank = len(text.split())
     fields_by_number = RUN_FIELDS if is_run else QRELS_FIELDS
@@ -454,10 +455,10 @@ class _Text(NamedTuple):
         return f"line {self.n_before + rows.line_num}"
 
 
-def read_delimited(file: File, request: FileRequest) -> Any:
+def read_delimited(file: File, kind: type[Table], options: Options) -> Any:
     """Read the columns of a file, and the places of its rows. Ids are texts, so that 007 stays 007."""
-    kind, columns = request.kind, request.columns
-    dialect = find_dialect(file, request) or Dialect(",", None)
+    columns = options.name_columns(kind.side)
+    dialect = find_dialect(file, kind, options) or Dialect(",", None)
     text = _open_text(file, dialect, kind)
     place = f"{file.name}, line {1 + text.n_before}"
     try:
@@ -465,7 +466,7 @@ def read_delimited(file: File, request: FileRequest) -> Any:
         names = header.column_names
         plain = [name.strip() for name in names]
         empty = Frame(header.slice(0, 0).rename_columns(plain), columns, place)
-        if text.names is None and not (request.is_truth and empty.has_scores):
+        if text.names is None and not (options.takes_scores(kind.side) and empty.has_scores):
             empty.list_names(*kind.roles)  # so that an error for a missing column names the first line
         ids = {name for role in ID_ROLES if role in kind.roles for name in empty.candidates[role]}
         texts = {name: pyarrow.large_string() for name, short in zip(names, plain, strict=True) if short in ids}
@@ -497,7 +498,7 @@ def read_delimited(file: File, request: FileRequest) -> Any:
     with reworded(name_line):
         if UNKNOWN[0] in plain:
             table = _tell_numbers(table, source, columns)
-        return request.read(Frame(table, columns, file.name), source)
+        return read_frame(Frame(table, columns, file.name), kind, options, source)
 
 
 def read_headed(file: File, list_texts: Callable[[list[str]], Collection[str]]) -> Any:

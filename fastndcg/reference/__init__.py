@@ -23,7 +23,6 @@ from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.forms.dispatch import join_all, prepare_truth
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.messages import Options
-from fastndcg.inputs.streams import TablePair
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.families.counts import n_relevant, precision_denominator, recall_denominator
 from fastndcg.metrics.families.record import WHATEVER_THE_LABELS, JudgedBySubtopic
@@ -237,7 +236,7 @@ def evaluate_pairs(
 def join_system(truth: Any, predictions: Any, base: Convention, options: Options) -> tuple[Joined, Convention]:
     """Return a system's rankings, and the convention with its choices for this kind of truth."""
     prepared = prepare_truth(truth, options)
-    effective = base.for_input(qrels=isinstance(prepared, Qrels | TablePair))
+    effective = base.for_input(qrels=isinstance(prepared, Qrels))
     selection = predictions.selection if isinstance(predictions, Model | ScoreMatrix) else ItemSelection()
     if isinstance(predictions, Model):
         has_ids = predictions.has_ids and isinstance(prepared, Qrels)

@@ -12,9 +12,7 @@ import pytest
 import fastndcg as fn
 from fastndcg.cli import main
 from fastndcg.inputs import records
-from fastndcg.inputs.frames import ColumnNames
 from fastndcg.inputs.messages import Options
-from fastndcg.inputs.streams import FileRequest
 from fastndcg.inputs.table import Run
 
 pa = pytest.importorskip("pyarrow")
@@ -475,6 +473,5 @@ def test_lines_of_objects_are_read_alike_by_pyarrow(lines, tmp_path, monkeypatch
         except fn.FastndcgError as error:
             found.append(f"{type(error).__name__}: {error}")
     assert found[0] == found[1]
-    request = FileRequest(Run, ColumnNames.of(None, Run.side), Options())
-    is_read = records._read_flat_lines(path.read_bytes(), request, "lines.jsonl") is not None
+    is_read = records._read_flat_lines(path.read_bytes(), Run, Options(), "lines.jsonl") is not None
     assert is_read == (lines in ("plain", "numbers as ids"))
