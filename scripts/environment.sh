@@ -1,4 +1,4 @@
-# Sourced by the commands in scripts/ and .ci/run: makes .venv and keeps the package in it up to date.
+# Sourced by the commands in scripts/ and .ci/run: makes .venv and keeps the package in it up to date, by uv.
 
 unset CDPATH
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -10,6 +10,7 @@ if [[ ${OSTYPE:-} == msys ]]; then # the shell of Git on Windows
 fi
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export PIP_RETRIES=${PIP_RETRIES:-1} PIP_TIMEOUT=${PIP_TIMEOUT:-15} # without a network, say so within seconds
+export UV_HTTP_RETRIES=${UV_HTTP_RETRIES:-1} UV_HTTP_TIMEOUT=${UV_HTTP_TIMEOUT:-15}
 unset PYTHONDONTWRITEBYTECODE # each of the hundreds of processes of the tests would compile all that it imports
 export PYTHONSAFEPATH=1 # the source folder must not stand in for the installed package
 
@@ -30,111 +31,88 @@ find_python() {
   fail "a Python of version 3.11 or later with its venv module is needed, and none is on the PATH"
 }
 
-# make_venv [PYTHON]: make the environment with this Python, or the first that is found, unless it is there.
+# Print uv, of the PATH or of .venv, if it knows dependency groups.
+find_uv() {
+  local candidate
+  for candidate in "$(command -v uv || true)" "$ROOT/.venv/bin/uv" "$BIN/uv"; do
+    if [[ -x $candidate ]] && "$candidate" pip install --help 2> /dev/null | grep -q -- --group; then
+      echo "$candidate"
+      return
+    fi
+  done
+}
+
+# make_venv [PYTHON]: make the environment with this Python, or the first that is found, unless it is there. uv installs
+# what it needs. Where uv is absent, pip gets it. Where that fails, too, pip installs, which takes ten times as long.
 make_venv() {
+  local python=${1:-}
+  UV=$(find_uv)
   if ! "$BIN/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then
-    local python
-    python=${1:-$(find_python)}
+    python=${python:-$(find_python)}
     rm -rf "$VENV"
-    "$python" -m venv "$VENV"
+    "$python" -m venv --without-pip "$VENV" # ensurepip takes seconds
+  fi
+  if [[ -z $UV ]]; then
+    { "$python" -m pip --python "$BIN/python" install --quiet uv || "$BIN/python" -m ensurepip &&
+      "$BIN/python" -m pip install --quiet uv; } > /dev/null 2>&1 || true
+    UV=$(find_uv)
+    [[ -n $UV ]] || echo "uv is not on the PATH, and pip cannot install it: pip installs, which takes longer" >&2
+  fi
+  if [[ -n $UV ]]; then
+    copy_settings
+    install pip # which contributors are told to use
   fi
 }
 
-# What the wheel is made from as one hash, pyproject.toml as another, and "editable" or "wheel": what is installed.
-describe_sources() {
-  "$BIN/python" - << 'PYTHON'
-import hashlib
-import pathlib
-from importlib import metadata
-
-digest = hashlib.sha256()
-files = [pathlib.Path(name) for name in ("pyproject.toml", "README.md", "LICENSE")]
-files += (path for path in pathlib.Path("fastndcg").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-for path in sorted(files):
-    digest.update(f"{path}\0{path.stat().st_size}\0".encode() + path.read_bytes())
-try:
-    origin = metadata.distribution("fastndcg").read_text("direct_url.json") or ""
-except metadata.PackageNotFoundError:
-    origin = ""
-settings = hashlib.sha256(pathlib.Path("pyproject.toml").read_bytes())
-print(digest.hexdigest(), settings.hexdigest(), "editable" if '"editable": true' in origin else "wheel")
-PYTHON
+# Tell uv where pip's settings find packages.
+copy_settings() {
+  local settings
+  if [[ -n ${UV_FIND_LINKS:-}${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-} ]]; then
+    return
+  fi
+  settings=$({ "$BIN/python" -m pip config list || python3 -m pip config list; } 2> /dev/null || true)
+  UV_DEFAULT_INDEX=$(sed -n "s/^[^ ]*\.index-url='\(.*\)'$/\1/p" <<< "$settings" | tail -n 1)
+  UV_FIND_LINKS=$(sed -n "s/^[^ ]*\.find-links='\(.*\)'$/\1/p" <<< "$settings" | tail -n 1 | tr ' ' ',')
+  if [[ -n $UV_DEFAULT_INDEX ]]; then export UV_DEFAULT_INDEX; else unset UV_DEFAULT_INDEX; fi
+  if [[ -n $UV_FIND_LINKS ]]; then export UV_FIND_LINKS; else unset UV_FIND_LINKS; fi
 }
 
-# run_pip COMMAND ARGUMENTS: run pip, whose output goes to standard error.
-run_pip() {
-  "$BIN/python" -m pip "$@" >&2 ||
-    fail "pip could not install what fastndcg needs (its messages are above): it takes a network, or PIP_INDEX_URL"
+# install ARGUMENTS: install into the environment what it lacks. Python compiles what it imports: not pip, which would
+# compile all that it installs, half a minute for the peers.
+install() {
+  if [[ -n $UV ]]; then
+    "$UV" pip install --quiet --python "$BIN/python" "$@" >&2
+  else
+    "$BIN/python" -m pip install --quiet --no-compile "pip>=25.1" >&2 && # for dependency groups
+      "$BIN/python" -m pip install --quiet --no-compile "$@" >&2
+  fi || fail "what fastndcg needs could not be installed (messages are above): it takes a network, or PIP_INDEX_URL"
 }
 
-# install_package GROUP: build the wheel and install it with its extra `all` and this dependency group, unless that was
-# done with the same sources. The group `progress` is an extra: what a user of `scripts/demo` needs. Python compiles what
-# it imports: pip would compile all that it installs, which takes half a minute for the peers.
+# install_package GROUP: install the wheel with its extra `all` and this dependency group. uv builds the wheel again if a
+# source has changed. The group `progress` is an extra: what a user of `scripts/demo` needs.
 install_package() {
   make_venv
-  local stamp=$VENV/installed have=() groups=() group implied wheel hash settings kind
-  read -r hash settings kind < <(describe_sources)
-  if [[ -f $stamp ]]; then
-    read -r -a have < "$stamp"
-  fi
-  if [[ ${have[1]:-} == "$settings" ]]; then
-    groups=("${have[@]:2}")
-  fi
-  if [[ ${have[0]:-} == "$hash" && $kind == wheel && " ${groups[*]:-} " == *" $1 "* ]]; then
-    return
-  fi
-  if [[ $kind == editable ]]; then
+  local kind=$1
+  if [[ -n $(find "$VENV" -path '*fastndcg-*.dist-info/direct_url.json' -exec grep -l '"editable": *true' {} +) ]]; then
     echo "the wheel takes the place of the editable install in .venv" >&2
   fi
-  local size="" shown=--quiet
-  if [[ $1 == progress ]]; then
-    size=", about 80 MB to download (numpy, numba, llvmlite)"
+  if [[ ! -x $BIN/fastndcg ]]; then
+    echo "installing fastndcg and what $kind needs into .venv ..." >&2
   fi
-  if [[ -t 2 ]]; then
-    shown=--progress-bar=on
-  fi
-  echo "installing fastndcg and what $1 needs into .venv$size ..." >&2
-  rm -rf "$ROOT/.whl" "$stamp"
-  run_pip wheel --quiet --no-deps --wheel-dir "$ROOT/.whl" "$ROOT"
-  wheel=("$ROOT"/.whl/fastndcg-*.whl)
-  case $1 in
-    progress) implied=progress ;;
-    peers | bench | docs) implied="progress test $1" ;;
-    *) implied="progress $1" ;;
-  esac
-  if [[ $1 == progress ]]; then
-    run_pip install --no-compile "$shown" "${wheel[0]}[progress]"
+  if [[ $kind == progress ]]; then
+    install "$ROOT[progress]"
   else
-    update_pip
-    run_pip install --no-compile "$shown" "${wheel[0]}[all]" --group "$1"
+    install "$ROOT[all]" --group "$kind"
   fi
-  run_pip install --no-compile --quiet --no-deps --force-reinstall "${wheel[0]}"
-  for group in $implied; do
-    [[ " ${groups[*]:-} " == *" $group "* ]] || groups+=("$group")
-  done
-  echo "$hash" "$settings" "${groups[@]}" > "$stamp"
 }
 
-# Install the tools of scripts/check and what fastndcg depends on, unless that was done with the same pyproject.toml.
+# Install the tools of scripts/check and what fastndcg depends on.
 install_tools() {
   make_venv
-  local stamp=$VENV/tools dependencies
-  if cmp -s "$ROOT/pyproject.toml" "$stamp"; then
-    return
-  fi
-  echo "installing the tools of scripts/check into .venv ..." >&2
-  read -r -a dependencies < <("$BIN/python" -c 'import tomllib
-print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"])')
-  update_pip
-  run_pip install --no-compile --quiet "${dependencies[@]}" --group lint
-  cp "$ROOT/pyproject.toml" "$stamp"
-}
-
-# Dependency groups need pip 25.1.
-update_pip() {
-  if ! "$BIN/python" -m pip install --help | grep -q -- --group; then
-    run_pip install --no-compile --quiet --upgrade "pip>=25.1"
-  fi
+  local dependencies
+  mapfile -t dependencies < <("$BIN/python" -c 'import tomllib
+print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")')
+  install "${dependencies[@]}" --group lint
 }
 
 # Build the machine code of the kernels that changed, into the user's cache. Without a C compiler, Numba compiles.

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SKIPPED_FOLDERS = {".git", ".venv", ".whl", "__pycache__", "dist", "build"}
+SKIPPED_FOLDERS = {".git", ".venv", "__pycache__", "dist", "build"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
