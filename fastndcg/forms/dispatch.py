@@ -60,7 +60,6 @@ from fastndcg.recommenders.interactions import (
     match_recommendations,
     read_classes,
     read_unpadded_items,
-    refuse_frame,
 )
 from fastndcg.recommenders.item_selection import (
     ItemLists,
@@ -630,9 +629,7 @@ def _read_items(truth: Qrels | Interactions, predictions: Any, options: Options)
     _check_given(predictions)
     predictions = drop_scores(predictions, "predictions")
     refuse_several(predictions, "predictions")
-    recommended = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
-    refuse_frame(recommended.items, "predictions")
-    return recommended
+    return predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
 
 
 def _match_matrix(

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastndcg.choices import DuplicateChoice, DuplicateRanks
-from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports import Exportable, PrintedTable
 from fastndcg.inputs.arrays import Ragged, read_ragged
 from fastndcg.inputs.duplicates import Duplicates, make_duplicates
-from fastndcg.inputs.frames import find_usual_roles, is_frame
+from fastndcg.inputs.frames import is_frame
 from fastndcg.inputs.ids import find_id, join_segments, run_on_spans, split_spans
 from fastndcg.inputs.table import Qrels, Run, Table
 from fastndcg.kernels.lookup import load_kernels
@@ -180,7 +180,6 @@ class Recommendations:
 
 def read_item_rows(items: Any, name: str = "predictions") -> Recommended:
     """Read recommended items from an array with a row per user, or a ragged column."""
-    refuse_frame(items, name)
     lists = items if isinstance(items, Ragged) else read_ragged(items, name)
     if lists is not None:
         longest = int(np.diff(lists.offsets).max(initial=0))
@@ -207,18 +206,6 @@ def read_unpadded_items(items: Any, name: str = "predictions") -> tuple[Array, A
         gap = describe_gap(int(rows.items[place]), user, place - int(rows.offsets[user]))
         raise InvalidInputError(f"`{name}` must {gap}")
     return rows.items[is_item], count_before(is_item)[rows.offsets]
-
-
-def refuse_frame(values: Any, name: str) -> None:
-    """Raise for a frame whose columns are users, items and the like, which would be read as a matrix of items."""
-    columns = getattr(values, "column_names", getattr(values, "columns", None))
-    names = [column for column in (() if columns is None else columns) if isinstance(column, str)]
-    if len(set(find_usual_roles(names).values())) > 1:
-        raise InvalidTypeError(
-            f"`{name}` must be a matrix with one row per user, but is a frame with columns {join_names(names)}. Give a "
-            "list per user, such as frame.sort_values('rank').groupby('user')['item'].agg(list), padded to a matrix, "
-            "or frames for truth and predictions alike"
-        )
 
 
 def describe_gap(item: int, user: int, place: int) -> str:
