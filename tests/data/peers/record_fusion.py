@@ -1,7 +1,7 @@
 """
 Record what ranx and trectools fuse from random runs, in tests/data/peers/fusion.json.
 
-Usage: python scripts/record_fusion.py ranx|trectools
+Usage: python tests/data/peers/record_fusion.py ranx|trectools
 
 Each program is recorded with the versions that are installed. The values of the other program stay as they are.
 """
@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-PATH = Path(__file__).resolve().parents[1] / "tests" / "data" / "peers" / "fusion.json"
+PATH = Path(__file__).resolve().parent / "fusion.json"
 NORMS = {
     "none": None, "min_max": "min-max", "min_max_inverted": "min-max-inverted", "max": "max", "sum": "sum",
     "z_score": "zmuv", "rank": "rank", "borda": "borda",
@@ -47,7 +47,7 @@ def main() -> None:
     content |= make_inputs()
     content[sys.argv[1]] = {
         "version": version(sys.argv[1]),
-        "command": f"python scripts/record_fusion.py {sys.argv[1]}",
+        "command": f"python tests/data/peers/record_fusion.py {sys.argv[1]}",
         "fused": record(content),
     }
     PATH.write_text(json.dumps(content, indent=None, sort_keys=True, separators=(",", ":")) + "\n")

@@ -3,7 +3,7 @@ Record values of PyKEEN's evaluators for `tests/peers/test_recorded_factors.py`.
 
 Run it where PyKEEN is installed, and again when it changes:
 
-    pip install numpy pykeen && python scripts/record_pykeen.py
+    pip install numpy pykeen && python tests/data/peers/record_pykeen.py
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
 import link_prediction_cases  # noqa: E402
@@ -19,7 +19,7 @@ import torch  # noqa: E402
 from pykeen.evaluation import MacroRankBasedEvaluator, RankBasedEvaluator  # noqa: E402
 from pykeen.evaluation.evaluator import create_sparse_positive_filter_, filter_scores_  # noqa: E402
 
-PATH = ROOT / "tests" / "data" / "peers" / "pykeen.json"
+PATH = Path(__file__).resolve().parent / "pykeen.json"
 PACKAGES = ("pykeen", "torch")
 METRICS = (
     "arithmetic_mean_rank",
@@ -40,7 +40,7 @@ def main() -> None:
     """Write the values with the versions of the libraries."""
     is_true, scores = link_prediction_cases.draw_case()
     record = {
-        "command": "python scripts/record_pykeen.py",
+        "command": "python tests/data/peers/record_pykeen.py",
         "versions": {name: version(name) for name in PACKAGES},
         "filtered": evaluate(RankBasedEvaluator, is_true, scores, is_filtered=True),
         "raw": evaluate(RankBasedEvaluator, is_true, scores, is_filtered=False),

@@ -1,7 +1,7 @@
 """
 Measure where the time of an evaluation of embeddings goes, for the picture of docs/guides/embeddings.md.
 
-Run it on an idle machine: python scripts/record_embedding_times.py
+Run it on an idle machine: python benchmarks/record_embedding_times.py
 
 Times are the least of several alternations on one thread, in nanoseconds of processor time for each score.
 """
@@ -20,7 +20,7 @@ import numpy as np  # noqa: E402
 
 import fastndcg as fn  # noqa: E402
 
-PATH = ROOT / "scripts" / "site" / "embedding_times.json"
+PATH = Path(__file__).parent / "embedding_times.json"
 N_USERS = 512
 N_ITEMS = 50_000
 N_LIKED = 10

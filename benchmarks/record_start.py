@@ -1,7 +1,7 @@
 """
 Time whole processes from their start to the first value, and write the table into the guide on speed.
 
-Usage: python scripts/record_start.py WHEEL_PYTHON PEERS_PYTHON [--trec-eval PROGRAM]
+Usage: python benchmarks/record_start.py WHEEL_PYTHON PEERS_PYTHON [--trec-eval PROGRAM]
 
 WHEEL_PYTHON is a Python with the built wheel and NumPy, PEERS_PYTHON one with the other libraries. Each process
 evaluates nDCG@10 of four documents, and its value is checked. A figure is the least processor time of seven processes,
@@ -20,8 +20,8 @@ import tempfile
 from datetime import date
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from readme import ROOT, fill
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from readme import ROOT, fill  # noqa: E402
 
 GUIDE = ROOT / "docs" / "guides" / "speed_and_threads.md"
 ROUNDS = 7

@@ -3,7 +3,7 @@ Record values of libraries that evaluate factors and embeddings for `tests/peers
 
 Run it where these libraries are installed, and again when they change:
 
-    pip install recometrics lightfm-next sentence-transformers && python scripts/record_factors.py
+    pip install recometrics lightfm-next sentence-transformers && python tests/data/peers/record_factors.py
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
 import factor_cases  # noqa: E402
@@ -23,7 +23,7 @@ from lightfm import LightFM, evaluation  # noqa: E402
 from scipy import sparse  # noqa: E402
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator  # noqa: E402
 
-PATH = ROOT / "tests" / "data" / "peers" / "factors.json"
+PATH = Path(__file__).resolve().parent / "factors.json"
 PACKAGES = ("recometrics", "lightfm-next", "sentence-transformers", "torch")
 SEEDS = 1000
 
@@ -33,7 +33,7 @@ def main() -> None:
     case = factor_cases.draw_case()
     tied_case = factor_cases.draw_tied_case()
     record = {
-        "command": "python scripts/record_factors.py",
+        "command": "python tests/data/peers/record_factors.py",
         "versions": {name: version(name) for name in PACKAGES},
         "recometrics": run_recometrics(case),
         "recometrics_tied": average_recometrics(tied_case),

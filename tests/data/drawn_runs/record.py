@@ -1,7 +1,7 @@
 r"""
 Draw judgments and runs, and record what trec_eval prints about them, in tests/data/drawn_runs.
 
-Usage: python scripts/record_trec_eval.py TREC_EVAL_10 TREC_EVAL_9
+Usage: python tests/data/drawn_runs/record.py TREC_EVAL_10 TREC_EVAL_9
 
 The arguments are programs built from the sources of https://github.com/usnistgov/trec_eval, version 10.0 and tag
 v9.0.8, that print 17 digits: sed -i 's/%6\.4f/%.17g/g' *.c && make
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-FOLDER = Path(__file__).resolve().parents[1] / "tests" / "data" / "drawn_runs"
+FOLDER = Path(__file__).resolve().parent
 SEED = 20261126
 N_TOPICS = 40
 N_DOCUMENTS = 400

@@ -3,7 +3,7 @@ Record values of BEIR, MTEB and sentence-transformers for `tests/peers/test_dens
 
 Run it where these libraries are installed, and again when they change:
 
-    pip install -e '.[all]' --group dense && python scripts/record_dense_libraries.py
+    pip install -e '.[all]' --group dense && python tests/data/peers/record_dense_libraries.py
 """
 
 import copy
@@ -12,7 +12,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
 import dense_cases  # noqa: E402
@@ -21,7 +21,7 @@ from beir.retrieval.evaluation import EvaluateRetrieval  # noqa: E402
 from mteb._evaluators import retrieval_metrics  # noqa: E402
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator  # noqa: E402
 
-PATH = ROOT / "tests" / "data" / "peers" / "dense_libraries.json"
+PATH = Path(__file__).resolve().parent / "dense_libraries.json"
 PACKAGES = ("beir", "mteb", "sentence-transformers", "pytrec_eval-terrier", "torch")
 
 
@@ -34,7 +34,7 @@ def main() -> None:
     mteb = retrieval_metrics.calculate_retrieval_scores(run, qrels, dense_cases.CUTOFFS)
     evaluator = InformationRetrievalEvaluator(*dense_cases.draw_texts(), **dense_cases.OPTIONS)
     record = {
-        "command": "python scripts/record_dense_libraries.py",
+        "command": "python tests/data/peers/record_dense_libraries.py",
         "versions": {name: version(name) for name in PACKAGES},
         "beir": beir,
         "mteb": {name: getattr(mteb, name) for name in ("ndcg", "map", "recall", "precision", "hit_rate")},

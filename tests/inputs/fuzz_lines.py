@@ -1,7 +1,7 @@
 """
 Fuzz the readers of TREC text, guided by coverage: whatever the bytes, rows are those of plain Python, or are refused.
 
-Usage: pip install . --group fuzz, then python scripts/fuzz_lines.py [options of libFuzzer, such as -max_total_time=600]
+Usage: pip install . --group fuzz, then python tests/inputs/fuzz_lines.py [options of libFuzzer]
 
 Kernels run without the JIT, so that an index out of bounds raises, and atheris sees their branches.
 """
@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 
 os.environ["NUMBA_DISABLE_JIT"] = "1"
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "inputs"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
+sys.path.insert(0, str(Path(__file__).parent))
 
 import atheris
 

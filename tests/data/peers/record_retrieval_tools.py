@@ -3,9 +3,9 @@ Record what tools for retrieval print, for `tests/peers/test_recorded_values.py`
 
 Each tool is recorded where it is installed, with the version that is found. Other tools and versions keep theirs:
 
-    pip install haystack-ai==3.4.1 && python scripts/record_retrieval_tools.py haystack
+    pip install haystack-ai==3.4.1 && python tests/data/peers/record_retrieval_tools.py haystack
 
-`PYTHONPATH` may name the unpacked wheel of an older version. `python scripts/record_retrieval_tools.py engines` records
+`PYTHONPATH` may name the unpacked wheel of an older version. `python tests/data/peers/record_retrieval_tools.py engines` records
 what the unit tests of Elasticsearch, OpenSearch and rcp-ndcg expect. These numbers were copied by hand, with the place.
 `reports TOOL` records the cases of public reports, and `lists TOOL` 300 random lists with repeats and empty lists.
 """
@@ -19,7 +19,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-PATH = Path(__file__).resolve().parents[1] / "tests" / "data" / "peers" / "retrieval_tools.json.gz"
+PATH = Path(__file__).resolve().parent / "retrieval_tools.json.gz"
 REPORTS = PATH.with_name("retrieval_reports.json")
 LISTS = PATH.with_name("retrieval_lists.json.gz")
 XDCG = "DCG(gain=[0,25,50,75,100],discount=[{},{},{}])@3".format(*(0.6**r / 1.96 for r in range(3)))

@@ -3,7 +3,7 @@ Draw ratings, train factors by implicit, and record evaluations, in tests/data/r
 
 Run it where these libraries are installed, and again when they change:
 
-    pip install implicit rectools lenskit && python scripts/record_ratings.py
+    pip install implicit rectools lenskit && python tests/data/ratings/record.py
 """
 
 import gzip
@@ -12,7 +12,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
 import numpy as np  # noqa: E402
@@ -25,7 +25,7 @@ from lenskit.metrics import ranking  # noqa: E402
 from rectools import metrics as rectools_metrics  # noqa: E402
 from rectools.models.rank import Distance, ImplicitRanker  # noqa: E402
 
-FOLDER = ROOT / "tests" / "data" / "ratings"
+FOLDER = Path(__file__).resolve().parent
 RATINGS = FOLDER / "ratings.csv.gz"
 N_USERS = 400
 N_ITEMS = 500
@@ -47,7 +47,7 @@ def main() -> None:
     model.item_factors = items.astype("f4")
     np.savez_compressed(FOLDER / "factors.npz", users=users, items=items)
     record = {
-        "command": "python scripts/record_ratings.py",
+        "command": "python tests/data/ratings/record.py",
         "versions": {name: version(name) for name in PACKAGES},
         "implicit": {
             name: float(value)
