@@ -21,7 +21,7 @@ from datetime import date
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
-from readme import ROOT, fill  # noqa: E402
+from readme import ROOT, fill
 
 GUIDE = ROOT / "docs" / "guides" / "speed_and_threads.md"
 ROUNDS = 7
