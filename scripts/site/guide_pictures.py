@@ -42,7 +42,7 @@ ROW = 44
 BOX = 34
 WIDTH = 520
 HEIGHT = TOP + 7 * ROW + 6
-TIMES = Path(__file__).parents[2] / "benchmarks" / "embedding_times.json"  # written by benchmarks/record_embedding_times.py
+TIMES = Path(__file__).parents[2] / "benchmarks" / "embedding_times.json"  # of record_embedding_times.py
 WAYS = {"ranks": "ranks, 12 metrics", "top 10": "argpartition, top 10"}
 PARTS = {  # fill of the product, and of what comes on top
     "light": ("#b6d4ee", "#0b62a8"),
