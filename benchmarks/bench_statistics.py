@@ -1,4 +1,4 @@
-"""Intervals and tests of compared systems, against their arithmetic alone and against SciPy."""
+"""Intervals and tests of compared systems, and accounts of changes, against their arithmetic, SciPy and pandas."""
 
 import numpy as np
 import pytest
@@ -144,3 +144,42 @@ def test_leaderboard(race, systems):
         lambda: fn.leaderboard(published, replicates=n_replicates, progress=False), check,
         floors={"largest differences by NumPy": draw},
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["parts", "moves"])
+def test_explain_change(race, what):
+    """Time the account of a change of nDCG@10, in multiples of two evaluations, and moves against joins of pandas."""
+    pandas = pytest.importorskip("pandas")
+    n_queries, n_documents = race.size(10_000, 50), 100
+    rng = np.random.default_rng(9)
+    queries = np.repeat(np.arange(n_queries), n_documents)
+    documents = np.argsort(rng.random((n_queries, 2 * n_documents)))[:, :n_documents].ravel()
+    labels = np.where(rng.random(len(queries)) < 0.1, rng.integers(1, 4, len(queries)), 0)
+    scores = [labels + rng.normal(0, 3, len(queries)) for _ in range(2)]
+    qrels = fn.Qrels(queries, documents, labels)
+    runs = [fn.Run(queries, documents, own) for own in scores]
+
+    def account():
+        change = fn.explain_change(qrels, *runs, "ndcg@10")
+        return {move.kind: move.n for move in change.moves} if what == "moves" else change.parts
+
+    def join():
+        tops = []
+        for own in scores:
+            frame = pandas.DataFrame({"query": queries, "document": documents, "score": own})
+            frame["rank"] = frame.groupby("query")["score"].rank(ascending=False)
+            tops.append(frame[frame["rank"] <= 10])
+        both = tops[0].merge(tops[1], on=["query", "document"], how="outer")
+        change = both["rank_y"] - both["rank_x"]
+        counts = {"entered": both["rank_x"].isna(), "left": both["rank_y"].isna(), "up": change < 0, "down": change > 0}
+        return {kind: int(own.sum()) for kind, own in (counts | {"unmoved": change == 0}).items()}
+
+    def check(found):
+        if what == "moves":
+            assert found == join()
+            return
+        means = [float(fn.evaluate(qrels, run, "ndcg@10")) for run in runs]
+        assert float(sum(found.values())) == means[1] - means[0]
+
+    floors = {"two evaluations": lambda: [fn.evaluate(qrels, run, "ndcg@10") for run in runs]}
+    race(account, check, floors=floors, peers={"joins of pandas": join} if what == "moves" else {})

@@ -93,6 +93,7 @@ GUIDES = {  # of the pages of the API, by names: each links its guide
     "guides/in_ci": "gate Gate GateRow Regression plan Plan audit Audit load_result assert_not_worse Provenance",
     "guides/leaderboards": "leaderboard Leaderboard BoardRow BoardPair",
     "guides/explain": "explain Explanation RankedDocument IdealDocument Step",
+    "guides/why_it_changed": "explain_change Change QueryChange DocumentChange Move Slice",
     "guides/tune_a_hybrid_search": "tune_fusion TunedFusion FusionCurve BestFusion FoldRow MethodRow Origin",
     "guides/fuse_runs": "fuse FusedRun FusionConvention fusion_conventions list_fusion_methods FusionMethod FusionRow "
     "Difference FusedCounts",

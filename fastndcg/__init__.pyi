@@ -17,6 +17,8 @@ from fastndcg.evaluation import Evaluator as Evaluator
 from fastndcg.evaluation import evaluate as evaluate
 from fastndcg.explaining import Explanation as Explanation
 from fastndcg.explaining import explain as explain
+from fastndcg.explaining.change import Change as Change
+from fastndcg.explaining.change import explain_change as explain_change
 from fastndcg.functions import average_precision as average_precision
 from fastndcg.functions import dcg as dcg
 from fastndcg.functions import f_score as f_score

@@ -312,6 +312,28 @@ difference of the means: what each choice adds to it, and the queries that diffe
         },
         "embeddings", EMBEDDINGS,
     ),
+    "diff": Command(
+        "compare:run_diff", "QRELS BEFORE AFTER", "account for the difference of two runs: why did the mean change?",
+        """\
+Account for the difference of the means of two runs: what queries, judgments, convention and ranking add to it, which
+documents moved, and which queries changed most. What is not given for AFTER is as for BEFORE.
+""",
+        """\
+  fastndcg diff qrels.txt old.run new.run -m ndcg@10
+  fastndcg diff old_qrels.txt old.run new.run -m ndcg@10 --qrels-after new_qrels.txt --plot parts.svg
+  fastndcg diff qrels.txt run.txt run.txt -m ndcg@10 --convention-after lightgbm
+  fastndcg diff qrels.txt old.run new.run -m ndcg@10 --query q17
+""",
+        {
+            "": "qrels, runs (changed)",
+            "what is computed": "metric (one), qrels-after, convention, convention-after, query (one), threads",
+            **READING,
+            **CHUNKS,
+            "output": "format, json, output, plot (parts)",
+        },
+        "embeddings", EMBEDDINGS,
+        inputs="qrels runs qrels_after",
+    ),
     "agreement": Command(
         "compare:run_agreement", "RUN RUN", "compare the rankings of two runs by rank correlation and overlap",
         """\

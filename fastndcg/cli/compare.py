@@ -1,4 +1,4 @@
-"""``fastndcg compare``, ``plot``, ``explain`` and ``agreement``: differences of runs, and of one query's values."""
+"""``fastndcg compare``, ``plot``, ``explain``, ``diff`` and ``agreement``: differences of runs, and their reasons."""
 
 from __future__ import annotations
 
@@ -169,6 +169,29 @@ def run_explain(arguments: argparse.Namespace) -> None:
         **options.pick(arguments, "convention against"),
     )
     output.write_result(arguments, explanation)
+
+
+def run_diff(arguments: argparse.Namespace) -> None:
+    """Account for the difference of two runs, and write the account and its picture."""
+    parse_metrics(arguments.metric)
+    if arguments.convention_after is not None:
+        parse_convention(arguments.convention_after)
+    from fastndcg.explaining.change import explain_change  # imports numpy, which --help and the checks above do without
+
+    picture = output.check_picture(arguments.plot, "--plot") if arguments.plot else None
+    truth = files.read_judgments(arguments.qrels, arguments)
+    before, after = (files.read_predictions(path, truth, arguments) for path in arguments.runs)
+    settings = options.pick(arguments, "convention convention_after threads")
+    if arguments.qrels_after is not None:
+        settings["truth_after"] = files.read_judgments(arguments.qrels_after, arguments)
+    change = explain_change(truth, before, after, arguments.metric, **settings)
+    query = arguments.query and files.name_query(arguments.query, truth.queries)
+    output.write_result(arguments, change if query is None else change.documents(query))
+    if picture is not None:
+        figure, ending = picture
+        figure.set_size_inches(7.0, 2.6)
+        change.plot(axes=figure.subplots())
+        output.write_picture(figure, ending, arguments.plot, "--plot")
 
 
 def run_agreement(arguments: argparse.Namespace) -> None:

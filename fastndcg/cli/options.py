@@ -124,6 +124,7 @@ OPTIONS = {
     "runs (tuned)": _option("runs", "RUN", f"two or more; {RUN}", nargs="+"),
     "runs (fused)": _option("runs", "RUN", RUN, nargs="*"),
     "runs (two)": _option("runs", "RUN", RUN, nargs=2),
+    "runs (changed)": _option("runs", "RUN", f"BEFORE and AFTER: {RUN}, {EMBEDDINGS}", nargs=2),
     "file": _option("path", "IN", "judgments, or a run, in any format, packed or not; - is standard input"),
     "file (written)": _option("output", "OUT", "the file to write, packed by .gz, .bz2 or .zst (default: standard "
         "output)", nargs="?", default=argparse.SUPPRESS),  # so that it does not overwrite -o
@@ -152,6 +153,11 @@ OPTIONS = {
     "metric (plan)": _option("-m --metric --metrics", "METRIC", "a metric of the files (default: the first)"),
     "convention": _convention("default", default="default"),
     "convention (gate)": _convention("that of a saved baseline, else default"),
+    "qrels-after": _option("--qrels-after", "FILE", "the judgments of AFTER (default: QRELS)"),
+    "convention-after": _option("--convention-after", "NAME", "the convention of AFTER (default: that of BEFORE)",
+        "conventions"),
+    "query (one)": _option("--query", "QUERY", "in place of the account, print what each document of QUERY added "
+        "before and after"),
     "against": _option("--against", "NAME", "a second convention to compare with, such as 'sklearn'"),
     "tolerance": _option("--tolerance", "X", "also count a document whose score is at most X below that of the last of "
         "the best ones (default: 0)", type=float, default=0.0),
@@ -277,6 +283,7 @@ OPTIONS = {
         "QUERY (10, or those of --top)"),
     "tag": _option("--tag", "NAME", "the name of the system in the last column (default: fastndcg)",
         default="fastndcg"),
+    "plot (parts)": _option("--plot", "FILE", "also draw one bar for each part, such as parts.svg"),
     "plot": _option("--plot", "FILE", "also draw the metric against the weight, such as curve.png"),
     "fused": _option("--run", "FILE", "also write the runs, fused by the best fusion", dest="fused"),
     "folds": _option("--folds", "N", "the number of folds (default: 5)", type=int, default=5),

@@ -524,12 +524,23 @@ def join_predictions(
     truth: TruthInput, predictions: Any, convention: Convention, options: Options
 ) -> Rankings | Joined | PartitionedInput:
     """Combine predictions with the truth: return rankings, or an object that makes them part by part."""
+    row, read = _find_combination(truth, predictions, options)
+    return row.combine(truth, read, convention, options)
+
+
+def read_predictions(truth: TruthInput, predictions: Any, options: Options) -> Any:
+    """Return predictions as an object that is joined with the truth as they are, and is read once."""
+    return _find_combination(truth, predictions, options)[1]
+
+
+def _find_combination(truth: TruthInput, predictions: Any, options: Options) -> tuple[Combination, Any]:
+    """Return the way in which predictions go together with the truth, and what it reads of them."""
     is_plain = isinstance(predictions, str | dict)  # no model and no matrix, about which six libraries would be asked
     for row in COMBINATIONS:
         if isinstance(truth, row.truth) and not (is_plain and row.has_all_items):
             read = row.read(truth, predictions, options)
             if read is not None:
-                return row.combine(truth, read, convention, options)
+                return row, read
     raise AssertionError(row.name)  # the last reader of each truth returns a value or raises
 
 
@@ -655,7 +666,7 @@ def _match_items(
         raise InvalidInputError(
             f"`predictions` must have one row per user, {liked.n_users}, but has {len(run.queries)}"
         )
-    return _join(_number_liked(liked), run, convention, options)
+    return _join(number_liked(liked), run, convention, options)
 
 
 def rank_items(recommended: Recommendations, name: str, threads: int | None = None) -> Run:
@@ -668,7 +679,7 @@ def rank_items(recommended: Recommendations, name: str, threads: int | None = No
     return RepeatedRun.from_rows(rows, source).settled_by(recommended.duplicates)
 
 
-def _number_liked(liked: Interactions) -> Qrels:
+def number_liked(liked: Interactions) -> Qrels:
     """Return the items that users like as judgments, users and items by their numbers."""
     return Qrels.from_rows(_number_rows(liked.items, liked.offsets, liked.labels), Source("the truth"))
 
@@ -691,7 +702,7 @@ def _join_sparse(truth: Qrels | Interactions, scores: Any, convention: Conventio
                 f"`predictions` must have a row per user and a column per item of the truth, ({truth.n_users}, "
                 f"{n_items}), but its shape is {rows.shape}. Take the same users and items"
             )
-        truth = _number_liked(truth)
+        truth = number_liked(truth)
     return join(truth, run, convention, options.threads)
 
 

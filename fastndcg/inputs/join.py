@@ -265,8 +265,12 @@ class _DocumentNames:
 
     def take(self, name: str, indices: Array) -> Array:
         """Return the ids of several documents."""
+        return self.take_column(name, indices).names()
+
+    def take_column(self, name: str, indices: Array) -> IdColumn:
+        """Return the ids of several documents without a Python object for each."""
         table, rows = (self.qrels, self.pool_rows) if name == "pool" else (self.run, self.run_rows)
-        return table.documents.take(rows.find_rows(indices)).names()
+        return table.documents.take(rows.find_rows(indices))
 
     def list_names(self, start: int, stop: int) -> list[str]:
         """Return the names of the retrieved documents of one query, read at once."""

@@ -12,8 +12,10 @@ definition  gains, discounts and other choices of the metric under the conventio
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -231,6 +233,67 @@ def evaluate_pairs(
     options = Options(offsets, groups, query_ids, other=predictions, is_alone=predictions is None)
     joined, effective = join_system(truth, predictions, base, options)
     return compute_pairs(joined.rankings.without_patterns(), metric_list, base, effective, rows, competitors)
+
+
+def explain_change(
+    truth: Any, before: Any, after: Any, metric: str | Metric, *, truth_after: Any = None, offsets: Any = None,
+    groups: Any = None, query_ids: Any = None, convention: ConventionName | str | Convention = "default",
+    convention_after: str | Convention | None = None,
+) -> dict[str, Fraction]:  # fmt: skip
+    """
+    Compute the parts of a change slowly, in plain Python, by all orders in which the four settings can change.
+
+    Parameters
+    ----------
+    truth, before, after, metric, truth_after, offsets, groups, query_ids, convention, convention_after
+        See `fastndcg.explain_change`.
+
+    Returns
+    -------
+    dict of str to Fraction
+        What queries, judgments, convention and ranking add to the difference of the means.
+
+    Examples
+    --------
+    >>> parts = fn.reference.explain_change([[1, 0], [0, 1]], [[2, 1], [2, 1]], [[2, 1], [1, 2]], "rr")
+    >>> {part: float(adds) for part, adds in parts.items()}
+    {'queries': 0.0, 'judgments': 0.0, 'convention': 0.0, 'ranking': 0.25}
+    """
+    truths = truth, truth if truth_after is None else truth_after
+    conventions = parse_convention(convention), parse_convention(convention_after or convention)
+    lenient = {"undefined": "nan", "undefined_ap": "nan", "missing_in_run": "skip", "missing_in_qrels": "skip"}
+
+    def evaluate_mix(judgments: int, choices: int, ranking: int) -> dict[Any, float]:
+        base = conventions[choices]
+        if len({judgments, choices, ranking}) > 1:
+            raising = {field: choice for field, choice in lenient.items() if getattr(base, field) == "raise"}
+            base = base.replace(**raising)
+        cuts: Any = {"offsets": offsets, "groups": groups, "query_ids": query_ids}
+        results = evaluate(truths[judgments], (before, after)[ranking], metric, convention=base, **cuts)
+        values = zip(results.query_ids.tolist(), results.values[:, 0].tolist(), strict=True)
+        return {query: value for query, value in values if not math.isnan(value)}
+
+    mixes = {mix: evaluate_mix(*mix) for mix in itertools.product((0, 1), repeat=3)}
+    ends = mixes[0, 0, 0], mixes[1, 1, 1]
+
+    def value(queries: int, *mix: int) -> Fraction:
+        own = mixes[mix]
+        column = []
+        for query in ends[queries]:
+            sides = [end[query] for end in ends if query in end]
+            middle = sum(sides) / len(sides)
+            column.append(own.get(query, middle) if len(sides) == 2 else middle)
+        return Fraction(math.fsum(column) / len(column))
+
+    parts = dict.fromkeys(("queries", "judgments", "convention", "ranking"), Fraction(0))
+    orders = list(itertools.permutations(range(len(parts))))
+    for order in orders:
+        settings = [0] * len(parts)
+        for place in order:
+            without = value(*settings)
+            settings[place] = 1
+            parts[list(parts)[place]] += (value(*settings) - without) / len(orders)
+    return parts
 
 
 def join_system(truth: Any, predictions: Any, base: Convention, options: Options) -> tuple[Joined, Convention]:

@@ -105,6 +105,17 @@ def make_leaderboard(board: Leaderboard) -> Figure:
     return _make_rows(marks, names, label, 1.1 + 0.3 * len(rows))
 
 
+def make_change(change: Any) -> Figure:
+    """Return a bar for each part of the difference of two means, and one for the difference, at the bottom."""
+    bars = {"difference": change.difference, **dict(reversed(change.parts.items()))}
+    marks = [Mark("vertical", 0, colour=FAINT, width=1)]
+    for height, (part, adds) in enumerate(bars.items()):
+        colour = FAINT if part == "difference" else OUTCOMES["better" if change.metric.sign * adds >= 0 else "worse"]
+        tip = f"{part}: {float(adds):+.4f}"
+        marks.append(Mark("line", [0.0, float(adds)], [height, height], colour=colour, width=9, tip=tip))
+    return _make_rows(marks, list(bars), f"what it adds to {show_name(change.metric)}", 1.1 + 0.3 * len(bars))
+
+
 def _mark_interval(height: int, low: float, high: float, colour: str) -> Iterator[Mark]:
     if not math.isnan(low):
         yield Mark("line", [low, high], [height, height], colour=colour, width=1.8)

@@ -93,22 +93,22 @@ def _check_rows(results: Mapping[str, Results]) -> None:
             )
 
 
-def check_aggregates_are_means(results: Results, metrics: Iterable[Metric]) -> None:
+def check_aggregates_are_means(
+    results: Results, metrics: Iterable[Metric], what: str = "intervals and tests are"
+) -> None:
     """Raise if a metric's value over all queries is not the mean of the queries' values."""
     for metric in metrics:
         if metric.aggregate is not None or metric.record.has_one_value:
             other = "the other metrics alone" if metric.aggregate is None else metric.bare
-            raise InvalidInputError(
-                f"intervals and tests are of means over queries, but {metric} is no mean. Take {other}."
-            )
+            raise InvalidInputError(f"{what} of means over queries, but {metric} is no mean. Take {other}.")
     if results.value_weights is None:
         return
     for metric in metrics:
         if (results.value_weights[:, results.metrics.index(metric)] != 1).any():
             remedy = metric(weight="nothing") if metric.get("weight") else Choice("precision_mean", ["macro"])
             raise InvalidInputError(
-                "intervals and tests are of means over queries, but "
-                f"{metric} is averaged over documents under convention {results.convention.name}. Take ",
+                f"{what} of means over queries, but {metric} is averaged over documents under convention "
+                f"{results.convention.name}. Take ",
                 remedy,
                 ".",
             )

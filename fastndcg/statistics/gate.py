@@ -15,9 +15,10 @@ from fastndcg import __version__
 from fastndcg.choices import GateInterval, Verdict
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import Evaluator
-from fastndcg.exports import FilePath, PrintedTable, deliver_text, dump_json, format_markdown
+from fastndcg.exports import FilePath, PrintedTable, align_columns, deliver_text, dump_json, format_markdown
 from fastndcg.forms.digests import compute_digest
 from fastndcg.inputs.messages import answer_keywords
+from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, check_direction, is_metric, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import as_float
@@ -27,6 +28,7 @@ from fastndcg.results.kinds import PairResults, SpanResults, load_result
 from fastndcg.results.notes import notes_on_results
 from fastndcg.results.results import Results
 from fastndcg.results.saved import is_saved_result
+from fastndcg.runtime import upper_floors
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics.alignment import align, check_aggregates_are_means, find_clusters, list_row_ids, refuse_means
 from fastndcg.statistics.analysis import Analysis
@@ -132,6 +134,9 @@ class Gate(Table[GateRow]):
         How the verdict was found, and what needs attention.
     columns : two (n_queries, n_metrics) float64 arrays
         The values of the baseline and of the candidate.
+    changes : tuple of Change
+        Of each metric that failed, the account of its change by `explain_change`. Empty if one of the two was given as
+        results, which have no documents, or queries have weights.
 
     Attributes
     ----------
@@ -155,7 +160,9 @@ class Gate(Table[GateRow]):
         regressed: Sequence[Regression],
         notes: Sequence[str],
         columns: tuple[Array, Array],
+        changes: Sequence[Any] = (),
     ) -> None:
+        self.changes = tuple(changes)
         self.rows = tuple(rows)
         self.regressed = tuple(regressed)
         self.notes = tuple(notes)
@@ -230,7 +237,8 @@ class Gate(Table[GateRow]):
         regressed = [row._asdict() | {"difference": row.difference} for row in self.regressed]
         rows = [row._asdict() for row in self.rows]
         facts = {"version": __version__, "verdict": self.verdict, "rows": rows, "regressed": regressed}
-        yield dump_json({**facts, "notes": list(self.notes)})
+        changes = [change.to_dict() for change in self.changes]
+        yield dump_json({**facts, "changes": changes, "notes": list(self.notes)})
 
     def _print_columns(self) -> list[Column]:
         return [
@@ -248,6 +256,11 @@ class Gate(Table[GateRow]):
         notes = [*self._reasons(), *self.notes]
         if self.regressed:
             notes += [self._count_regressed(), *map("  ".join, self._regressed_cells())]
+        for change in self.changes:
+            notes += [
+                change.describe(),
+                *(line for table in change.list_causes() for line in align_columns(table.cells, table.left)),
+            ]
         return super()._print_table()._replace(notes=notes)
 
     def to_markdown(self, path: FilePath | None = None) -> str | None:  # type: ignore[override]
@@ -262,7 +275,7 @@ class Gate(Table[GateRow]):
         Returns
         -------
         str or None
-            A heading with the verdict, the table, and the queries that are worse.
+            A heading with the verdict, the table, the queries that are worse, and why each metric that failed changed.
         """
         table = format_markdown(super()._print_table()._replace(notes=[*self._reasons(), *self.notes]))
         pieces = [f"### {SIGNS[self.verdict]} {self.verdict}\n\n{table}"]
@@ -270,6 +283,9 @@ class Gate(Table[GateRow]):
             cells = [["query", "metric", "baseline", "candidate", "difference"], *self._regressed_cells()]
             lines = format_markdown(PrintedTable(cells, [True, True, False, False, False]))
             pieces.append(f"\n<details><summary>{self._count_regressed()}</summary>\n\n{lines}\n</details>\n")
+        for change in self.changes:
+            lines = "\n".join(map(format_markdown, change.list_causes()))
+            pieces.append(f"\n<details><summary>{change.describe()}</summary>\n\n{lines}\n</details>\n")
         return deliver_text(pieces, path)
 
     def __str__(self) -> str:
@@ -410,6 +426,10 @@ def gate(
             f"`candidate` must be a run, but {shorten(candidate)} is no file, and is a metric. Give both runs: "
             "gate(truth, baseline, candidate, metrics)"
         )
+    truth = read_once(truth)
+    baseline, candidate = (
+        load_result(value) if is_saved_result(value) else read_once(value) for value in (baseline, candidate)
+    )
     results, problems = _evaluate_both(truth, baseline, candidate, metrics, convention, threads)
     base, new = results
     if sequential and isinstance(base, PairResults):
@@ -445,7 +465,13 @@ def gate(
     gains = (columns[1] - columns[0]) * [metric.sign for metric in parsed]
     rows = _Judge(settings, sequential, gains, columns[1]).judge_metrics(moments, margins, limits)
     regressed = _list_regressed(aligned.query_ids[weighted], parsed, columns, gains)
-    return Gate(rows, regressed, notes, (columns[0], columns[1]))
+    changes = []
+    if weights is None and not any(isinstance(value, Results | Rankings) for value in (baseline, candidate)):
+        explain_change = upper_floors.find("explain_change")
+        failed = [metric for metric, row in zip(parsed, rows, strict=True) if row.verdict == "fail"]
+        changes = [explain_change(truth, baseline, candidate, metric, convention=base.convention, threads=threads)
+                   for metric in failed]  # fmt: skip
+    return Gate(rows, regressed, notes, (columns[0], columns[1]), changes)
 
 
 class _Judge:
@@ -616,7 +642,7 @@ def _evaluate_both(
     threads: int | None,
 ) -> tuple[tuple[Results, Results], dict[str, str]]:
     """Return the results of both, and the reasons why they cannot be compared, each with its remedy."""
-    both = [load_result(value) if is_saved_result(value) else value for value in (baseline, candidate)]
+    both = [baseline, candidate]
     for value in both:
         refuse_means(value)
     finished = [value for value in both if isinstance(value, Results)]

@@ -1,7 +1,8 @@
 """
 The pictures of the guides.
 
-They show metrics against the cutoff, one ranking under each tie policy, and the time of an evaluation of embeddings.
+They show metrics against the cutoff, one ranking under each tie policy, the time of an evaluation of embeddings, and
+the parts of a change.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from importlib import resources
 from pathlib import Path
 
 import fastndcg as fn
+from fastndcg.reports.plots import make_change
+from fastndcg.reports.svg import write_figure
 from scripts.site.metric_plots import Line, Plot, draw
 
 CUTOFFS = range(1, 21)
@@ -62,7 +65,23 @@ def make_pages() -> dict[str, str | bytes]:
         pages[f"_generated/pictures/cutoffs_{theme}.svg"] = draw(CUTOFF_PLOT, lines, theme)
         pages[f"_generated/pictures/ties_{theme}.svg"] = "\n".join(draw_ties(theme)) + "\n"
         pages[f"_generated/pictures/embeddings_{theme}.svg"] = "\n".join(draw_times(theme)) + "\n"
+        pages[f"_generated/pictures/change_{theme}.svg"] = draw_change(theme) + "\n"
     return pages
+
+
+def draw_change(theme: str) -> str:
+    """Return the picture of the parts of a change, that of the guide, as the package draws it."""
+    demo = resources.files("fastndcg") / "demo"
+    runs = [fn.Run(str(demo / f"{name}.run")) for name in ("lambdarank", "pointwise")]
+    qrels = fn.Qrels(str(demo / "qrels.txt"))
+    doubtful = {query: {document: min(label, 2) for document, label in qrels[query].items()} for query in qrels}
+    change = fn.explain_change(qrels, *runs, "ndcg@10", truth_after=doubtful, convention_after="default(gain=exp2)")
+    svg = write_figure(make_change(change), "What queries, judgments, convention and ranking add to nDCG@10")
+    colours = {"ink": TEXT[theme], "faint": "#8a8a8a", "c0": PARTS[theme][1], "c1": "#d55e00"}
+    style = ";".join(f"--{name}:{colour}" for name, colour in colours.items())
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" style="{style}" fill="{TEXT[theme]}"'
+    rules = "<style>.grid{stroke:var(--faint);opacity:.3}text{font:14px system-ui,sans-serif}</style>"
+    return svg.replace("<svg", head, 1).replace(">", f">{rules}", 1)
 
 
 def list_cutoff_lines() -> list[Line]:

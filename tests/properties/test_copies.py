@@ -62,6 +62,10 @@ EXAMPLES = {
         lambda: fn.index_recall(fn.Embeddings(VECTORS, ITEM_VECTORS), [[0]] * len(VECTORS), "recall@1, recall@2"),
         lambda one: (rows(one), one.first_lost.tolist(), one.relative_error.tolist(), str(one)),
     ),
+    "Change": (
+        lambda: fn.explain_change(LABELS, SCORES, SCORES[::-1], "ndcg@2"),
+        lambda one: (str(one), one.parts, one.queries().rows, one.documents(1).rows),
+    ),
     "Comparison": (compared, lambda one: (str(one.table()), repr(one.rows), one.settings)),
     "Convention": (lambda: fn.conventions["trec_eval"].replace(ties="best"), lambda one: one),
     "DiversityQrels": (
