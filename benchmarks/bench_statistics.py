@@ -111,6 +111,33 @@ def test_randomization(race, threads):
     )
 
 
+def test_estimate_with_judge(race):
+    """Time estimates of two systems with a judge of 20,000 queries, against evaluating both by both judgments."""
+    pytest.importorskip("scipy.special")
+    n_queries, n_documents = race.size(20_000, 100), 20
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 4, (n_queries, n_documents))
+    judged = np.clip(labels + rng.integers(-1, 2, labels.shape), 0, 3)
+    queries, documents = np.arange(n_queries).repeat(n_documents), np.tile(np.arange(n_documents), n_queries)
+    human = fn.Qrels(queries[:2000], documents[:2000], labels.ravel()[:2000])
+    judge = fn.Qrels(queries, documents, judged.ravel())
+    runs = {
+        name: fn.Run(queries, documents, (labels + rng.normal(0, noise, labels.shape)).ravel())
+        for name, noise in {"old": 2.0, "new": 1.6}.items()
+    }
+
+    def check(table):
+        parts = [fn.evaluate(own, runs["old"], "ndcg@10").values[:, 0].tolist() for own in (human, judge)]
+        n = len(parts[0])
+        expected = fn.reference.estimate_with_judge(parts[0], parts[1][:n], parts[1][n:])
+        assert (table[0].estimate, table[0].weight) == pytest.approx((expected[0], expected[2]), rel=1e-9)
+
+    race(
+        lambda: fn.estimate_with_judge(human, judge, runs, "ndcg@10"), check,
+        floors={"values": lambda: [fn.evaluate(own, run, "ndcg@10") for own in (human, judge) for run in runs.values()]}
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("systems", [60, 120])
 def test_leaderboard(race, systems):
     """Time a leaderboard of published means, against drawing its replicates and their largest difference by NumPy."""

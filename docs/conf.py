@@ -100,6 +100,8 @@ GUIDES = {  # of the pages of the API, by names: each links its guide
     "guides/recommendations": "Interactions Recommendations beyond_accuracy BeyondAccuracy",
     "guides/embeddings": "Embeddings Scorer TopItems Factors",
     "guides/index_recall": "index_recall IndexRecall",
+    "guides/judges": "estimate_with_judge compare_judges JudgeComparison JudgeEstimate SystemAgreement RankedSystem "
+    "LabelCount Confusion",
     "guides/diversity": "DiversityQrels Patterns",
     "guides/spans": "evaluate_spans SpanResults",
     "guides/agreement": "agreement Agreement",

@@ -5,7 +5,8 @@ Usage: python scripts/calibration.py [REPEATS]
 
 0/1 values and their differences are enumerated. Other values are drawn, 20,000 times a cell by default, which gives a
 standard error of 0.15 %, and a tenth as often for betting. A cell of the tables of coverage has that of Student's t,
-that of the interval 'auto', and the mean width of 'auto' in multiples of that of t. The last tables are those of gates.
+that of the interval 'auto', and the mean width of 'auto' in multiples of that of t. Then come the tables of gates. The
+last ones are of estimates with a judge: the coverage of human labels alone, that with the judge, and the mean width.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from fastndcg.statistics.intervals import (
     compute_tango,
     find_betting_bounds,
     find_exact_p_value,
+    find_t_quantile,
 )
+from fastndcg.statistics.prediction_powered import compute_powered_mean, shrink_bounds, widen_error
 
 LEVEL = 0.95
 SIZES = (5, 10, 20, 30, 50, 100, 200)
@@ -41,6 +44,10 @@ GATE_INTERVALS = ("auto", "t", "betting")
 VERDICT_SIZES = (30, 100, 300)
 DEVIATIONS = (0.03, 0.1, 0.3)
 WIDTH_SIZES = (20, 50, 100, 200, 1000)
+HUMAN_SIZES = (30, 50, 100, 200)
+OTHERS = (1, 10)  # queries of the judge alone, in multiples of the human ones
+MOST_DRAWN = 2_000  # samples at once, which take 35 MB a variable
+JUDGES = ("good", "poor", "useless", "biased", "blind", "anti-correlated")
 Array = np.ndarray[Any, Any]
 
 
@@ -335,8 +342,114 @@ def format_tables(repeats: int) -> str:
         format_verdicts(repeats),
         format_clear(repeats),
         format_widths(),
+        format_judges(repeats),
     ]
     return "\n\n".join(texts) + "\n"
+
+
+def draw_without_ties(generator: np.random.Generator, n: int, p: float, repeats: int) -> tuple[Array, float]:
+    """Draw differences that vary around their mean as those of nDCG@10, without ties."""
+    return generator.normal(0.1 * (p - 0.5), 0.15, (repeats, n)), 0.1 * (p - 0.5)
+
+
+def compute_tango_of_moments(means: Array, errors: Array, n: float, degrees: float, level: float) -> tuple[Any, Any]:
+    """Return Tango's interval of differences of 0/1 values from their means and standard errors."""
+    differing = (errors**2 * (n - 1) + means**2) * n
+    return compute_tango((differing + means * n) / 2, (differing - means * n) / 2, n, level)
+
+
+def compute_binary_of_moments(means: Array, errors: Array, n: float, degrees: float, level: float) -> tuple[Any, Any]:
+    """Return Clopper and Pearson's interval of 0/1 values from their means."""
+    return compute_clopper_pearson(np.rint(means * n), n, level)
+
+
+JUDGED = {  # values, the interval of human labels alone, and the range
+    "0/1": (draw_binary, compute_binary_of_moments, (0.0, 1.0)),
+    "like nDCG, with atoms at 0 and 1": (draw_mixture, compute_korn_graubard, (0.0, 1.0)),
+    "differences, 80 % ties, of 0/1 values": (draw_binary_differences, compute_tango_of_moments, (-1.0, 1.0)),
+    "differences, 80 % ties, graded": (draw_differences, compute_t_with_ends, (-1.0, 1.0)),
+    "differences without ties": (draw_without_ties, compute_t_with_ends, (-1.0, 1.0)),
+}
+
+
+def draw_judge(generator: np.random.Generator, kind: str, values: Array, bounds: tuple[float, float]) -> Array:
+    """Draw a judge's values of the same queries."""
+    low, high = bounds
+    if kind == "good":
+        return np.clip(values + generator.normal(0, 0.1, values.shape), low, high)
+    if kind == "biased":  # low values are raised most
+        return (high - low) * ((np.clip(values, low, high) - low) / (high - low)) ** 0.5 + low
+    if kind == "blind":  # to low values, to wins of 0/1 values, or to large differences
+        if low == 0:
+            return np.where(values < 0.4, 0.9, values)
+        is_seen = values < 0.4 if np.isin(values[:5], (-1, 0, 1)).all() else np.abs(values) < 0.4
+        return np.where(is_seen, values, 0.0)
+    shared = {"poor": 0.3, "useless": 0.0, "anti-correlated": 0.5}[kind]
+    mixed = np.where(generator.random(values.shape) < shared, values, generator.permuted(values, axis=-1))
+    return low + high - mixed if kind == "anti-correlated" else mixed
+
+
+def compute_helped(
+    name: str, human: Array, judge: Array, others: Array
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Return the bounds of human labels alone, and those with a judge, as `fn.estimate_with_judge` does."""
+    _, compute_alone, bounds = JUDGED[name]
+    means, errors, n = find_moments(human)
+    alone = compute_alone(means, errors, n, n - 1, LEVEL)
+    powered = compute_powered_mean(human, judge, others)
+    estimates = np.clip(powered.mean, *bounds)
+    error, freedom = powered.standard_error, powered.degrees_of_freedom
+    if compute_alone is compute_tango_of_moments:
+        quantiles = [find_t_quantile(own, LEVEL) for own in (freedom, n - 1)]
+        ratios = np.divide(error * quantiles[0], errors * quantiles[1], out=np.zeros_like(errors), where=errors > 0)
+        helped = tuple(np.clip(own, *bounds) for own in shrink_bounds(alone, means, estimates, ratios))
+    elif bounds[0] == 0:
+        helped = compute_korn_graubard(estimates, widen_error(error, estimates, n, bounds), n, freedom, LEVEL)
+    else:
+        helped = compute_t_with_ends(estimates, error, n, freedom, LEVEL)
+    is_helped = (powered.weight > 0) & (helped[1] - helped[0] < alone[1] - alone[0])
+    return alone, tuple(np.where(is_helped, own, other) for own, other in zip(helped, alone, strict=True))  # type: ignore[return-value]
+
+
+@lru_cache
+def measure_judge(name: str, kind: str, n: int, times: int, repeats: int, p: float = 0.8) -> Cell:
+    """Return the coverage and the width of human labels alone, in place of those of t, and with a judge."""
+    draw, *_, bounds = JUDGED[name]
+    generator = np.random.default_rng((n, times, list(JUDGED).index(name), JUDGES.index(kind)))
+    cells = []
+    for first in range(0, repeats, MOST_DRAWN):
+        values, truth = draw(generator, n * (1 + times), p, min(MOST_DRAWN, repeats - first))
+        judged = draw_judge(generator, kind, values, bounds)
+        found = compute_helped(name, values[:, :n], judged[:, :n], judged[:, n:])
+        covers = [np.mean((low <= truth + 1e-12) & (truth <= high + 1e-12)) for low, high in found]
+        widths = [np.mean(high - low) for low, high in found]
+        cells.append((len(values), *covers, *widths))
+    sizes, *columns = np.array(cells).T
+    return Cell(*(float(np.average(column, weights=sizes)) for column in columns), t_is_point=0.0)
+
+
+def format_judges(repeats: int, sizes: Sequence[int] = HUMAN_SIZES) -> str:
+    """Return the tables of estimates with a judge: a summary, and each cell by the number of other queries."""
+    head = ["values", "judge", *(f"{n} queries" for n in sizes)]
+    tables = []
+    for times in OTHERS:
+        rows = [
+            [name, kind, *(format_cell(measure_judge(name, kind, n, times, repeats)) for n in sizes)]
+            for name in JUDGED
+            for kind in JUDGES
+        ]
+        queries = "query" if times == 1 else "queries"
+        tables.append(f"### {times} other {queries} for each human one\n\n{format_table(head, rows)}")
+    summary = []
+    for kind in JUDGES:
+        own = [[measure_judge(name, kind, n, times, repeats) for name in JUDGED for n in sizes] for times in OTHERS]
+        every = [cell for cells in own for cell in cells]
+        least = [100 * min(rates) for rates in ([cell.t for cell in every], [cell.auto for cell in every])]
+        ratios = [f"{np.mean([cell.ratio for cell in cells]):.2f}" for cells in own]
+        summary.append([kind, *(f"{rate:.1f} %" for rate in least), *ratios])
+    head = ["judge", "least coverage of human labels alone", "with the judge",
+            *(f"mean width, 1 : {times}" for times in OTHERS)]  # fmt: skip
+    return "\n\n".join([format_table(head, summary), *tables])
 
 
 def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

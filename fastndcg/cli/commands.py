@@ -193,10 +193,52 @@ baseline, its confidence interval, its p-value, and the numbers of queries won, 
             **COMPARED,
             "what is computed": f"{COMPARED['what is computed']}, segments",
             **OUTPUT,
-            "report": "html, queries, documents, title",
+            "report": "html, queries, documents, judge (report), title",
         },
         "statistics, embeddings and threads", COMPARED_BY_EXPERTS, (*TABLE_FORMATS, "html"),
-        inputs="qrels runs segments queries", package=STATISTICS,
+        inputs="qrels runs segments queries judge", package=STATISTICS,
+    ),
+    "estimate-with-judge": Command(
+        "compare:run_estimate_with_judge", "HUMAN JUDGE RUN [RUN ...]",
+        "estimate means from few human labels and a judge's labels of many queries",
+        """\
+Estimate means and differences of runs from human labels of few queries, which must be a random sample, and the labels
+of a judge, such as a language model, of all. No interval is wider than that of the human labels alone.
+""",
+        """\
+  fastndcg estimate-with-judge human.txt judge.txt a.run b.run -m ndcg@10
+  fastndcg estimate-with-judge human.txt judge.txt a.run b.run -m ndcg@10,rr --json
+""",
+        {
+            "": "human, judge, runs (judged)",
+            "what is computed": "metrics (compared), names, baseline, convention, level, threads",
+            **READING,
+            **CHUNKS,
+            **OUTPUT,
+        },
+        inputs="human judge runs", package=("a confidence interval", "statistics"),
+    ),
+    "compare-judges": Command(
+        "compare:run_compare_judges", "HUMAN JUDGE RUN RUN [RUN ...]",
+        "compare a judge's labels with human ones: by label and by ranks of runs",
+        """\
+Compare the labels of a judge, such as a language model, with human labels of the same documents: kappa, alpha, the
+order of runs, and how many significant differences keep their sign.
+""",
+        """\
+  fastndcg compare-judges human.txt judge.txt runs/*.run -m ndcg@10
+  fastndcg compare-judges human.txt judge.txt runs/*.run -m ndcg@10 --json
+""",
+        {
+            "": "human, judge, runs (tuned)",
+            "what is computed": "metrics (compared), names, convention",
+            **READING,
+            **CHUNKS,
+            **OUTPUT,
+        },
+        "statistics and threads",
+        {"statistics": "test, correction, level, replicates (compared), seed (compared)", **THREADS},
+        inputs="human judge runs",
     ),
     "plot": Command(
         "compare:run_plot", "QRELS RUN RUN [RUN ...] -o FILE",

@@ -112,6 +112,10 @@ OPTIONS = {
     "qrels": _option("qrels", "QRELS", QRELS),
     "qrels (none)": _option("qrels", "QRELS", QRELS, nargs="?"),
     "qrels (table)": _option("qrels", "TABLE|QRELS", "published means in a table or JSON, or relevance judgments"),
+    "human": _option("human", "HUMAN", f"human labels of a random sample of queries; {QRELS}"),
+    "judge": _option("judge", "JUDGE", "the judge's labels of all queries, in a format of HUMAN"),
+    "judge (report)": _option("--judge", "FILE", "the report also has estimates with the labels of a judge, such as a "
+        "language model, of more queries"),
     "gold": _option("gold", "GOLD", "the text that answers each query: JSON, CSV, Parquet or Arrow"),
     "model": _option("model", "MODEL", "the vectors of the index: QUERIES.npy,DOCUMENTS.npy or MODEL.safetensors"),
     "runs (found)": _option("runs", "FOUND", "what the index found: a run in any format, or FOUND.npy with a row of "
@@ -121,6 +125,7 @@ OPTIONS = {
     "runs": _option("runs", "RUN", f"{RUN}, {EMBEDDINGS}", nargs="+"),
     "runs (none)": _option("runs", "RUN", f"{RUN}, {EMBEDDINGS}", nargs="*"),
     "runs (compared)": _option("runs", "RUN", f"two or more; {RUN}, {EMBEDDINGS}", nargs="+"),
+    "runs (judged)": _option("runs", "RUN", f"one or more; {RUN}", nargs="+"),
     "runs (tuned)": _option("runs", "RUN", f"two or more; {RUN}", nargs="+"),
     "runs (fused)": _option("runs", "RUN", RUN, nargs="*"),
     "runs (two)": _option("runs", "RUN", RUN, nargs=2),

@@ -32,7 +32,7 @@ def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
     """Read two or more runs: {name: run}, pairs of a name and a run, paths, or runs without names."""
     pairs = pair_names(runs, argument, "run")
     if isinstance(runs, Mapping):
-        _refuse_one_run(runs, argument)
+        refuse_one_run(runs, argument)
     named = check_names(pairs, argument, "runs", "Add a run")
     return NamedRuns(
         tuple(named), tuple([_read_run(run, f"{argument}[{name!r:.200}]", options) for name, run in named.items()])
@@ -68,8 +68,10 @@ def pair_names(systems: Any, argument: str, what: str) -> list[tuple[Any, Any]]:
     )
 
 
-def check_names(pairs: Iterable[tuple[Any, Any]], argument: str, what: str, remedy: str) -> dict[str, Any]:
-    """Return two systems or more by their names, which are different texts."""
+def check_names(
+    pairs: Iterable[tuple[Any, Any]], argument: str, what: str, remedy: str, least: int = FEWEST
+) -> dict[str, Any]:
+    """Return two systems or more, or one, by their names, which are different texts."""
     named: dict[str, Any] = {}
     for name, system in pairs:
         if not isinstance(name, str) or not name:
@@ -79,18 +81,19 @@ def check_names(pairs: Iterable[tuple[Any, Any]], argument: str, what: str, reme
                 f"`{argument}` must have different names, but {shorten(name)} occurs twice. Rename one"
             )
         named[name] = system
-    if len(named) < FEWEST:
-        raise InvalidInputError(f"`{argument}` must have two {what} or more, got {len(named)}. {remedy}")
+    if len(named) < least:
+        number = "two" if least > 1 else "one of the"
+        raise InvalidInputError(f"`{argument}` must have {number} {what} or more, got {len(named)}. {remedy}")
     return named
 
 
-def _refuse_one_run(runs: Mapping[Any, Any], argument: str) -> None:
+def refuse_one_run(runs: Mapping[Any, Any], argument: str) -> None:
     """Raise for a dict of dicts of scores, {query: {document: score}}, in place of {name: run}."""
     query, row = next(iter(runs.items()), (None, None))
     score = next(iter(row.values()), None) if isinstance(row, Mapping) else None
     if isinstance(score, int | float | np.number):
         raise InvalidTypeError(
-            f"`{argument}` must be {{name: run}} of two or more runs, but looks like one run, because {shorten(query)} "
+            f"`{argument}` must be {{name: run}}, but looks like one run, because {shorten(query)} "
             f"maps to {shorten(row)}. Give each run a name, such as {{'bm25': run, 'dense': other_run}}"
         )
 

@@ -307,7 +307,7 @@ class _Segments:
 
 
 def match_documents(
-    judged: tuple[Table, Array], run: Run, pairs: Array, offsets: Array, sides: tuple[str, str], threads: int | None
+    judged: tuple[Table, Array], run: Table, pairs: Array, offsets: Array, sides: tuple[str, str], threads: int | None
 ) -> MatchedLabels:
     """Look up each document of a run in another table. Return the values there, and True for documents there."""
     table, values = judged

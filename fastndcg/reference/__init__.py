@@ -62,6 +62,8 @@ from fastndcg.reference.definition import (
 )
 from fastndcg.reference.other_functions import agreement as agreement
 from fastndcg.reference.other_functions import beyond_accuracy as beyond_accuracy
+from fastndcg.reference.other_functions import compare_judges as compare_judges
+from fastndcg.reference.other_functions import estimate_with_judge as estimate_with_judge
 from fastndcg.reference.other_functions import evaluate_spans as evaluate_spans
 from fastndcg.reference.other_functions import index_recall as index_recall
 from fastndcg.results.kinds import PairResults, check_pairs

@@ -212,3 +212,79 @@ def index_recall(scores: Mapping[Any, float], found: Sequence[Any], k: int, tole
     level = sorted(scores.values(), reverse=True)[n_best - 1]
     counted = {item for item in found[:k] if item in scores and scores[item] >= level - tolerance}
     return min(len(counted), n_best) / n_best
+
+
+def estimate_with_judge(
+    human: Sequence[float], judge: Sequence[float], others: Sequence[float]
+) -> tuple[float, float, float]:
+    """
+    Estimate a mean from human values and those of a judge slowly, in plain Python, each query left out in turn.
+
+    Parameters
+    ----------
+    human, judge : sequences of float
+        The values of the queries that the human judged. Three or more.
+    others : sequence of float
+        The judge's values of other queries. Two or more.
+
+    Returns
+    -------
+    (float, float, float)
+        The estimate, its standard error, and the weight of the judge: the mean one below 50 queries.
+
+    Examples
+    --------
+    >>> fn.reference.estimate_with_judge([0.0, 0.5, 1.0, 0.5], [0.0, 0.5, 1.0, 0.5], [0.5, 0.7])
+    (0.5333333333333333, 0.1401057801435388, 0.3333333333333333)
+    """
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(values) / len(values)
+
+    def fit(rows: Sequence[int]) -> float:
+        own, theirs = ([values[row] for row in rows] for values in (human, judge))
+        spread = sum((value - mean(theirs)) ** 2 for value in theirs)
+        product = sum((x - mean(own)) * (y - mean(theirs)) for x, y in zip(own, theirs, strict=True))
+        return 0.0 if spread < 1e-20 else min(1.0, max(0.0, product / spread / (1 + len(human) / len(others))))
+
+    n = len(human)
+    is_few = n < 50
+    weights = [fit([row for row in range(n) if row != left_out or not is_few]) for left_out in range(n)]
+    estimates = [x + weight * (mean(others) - y) for x, y, weight in zip(human, judge, weights, strict=True)]
+    residuals = [x - mean(human) - w * (y - mean(judge)) for x, y, w in zip(human, judge, weights, strict=True)]
+    own = sum((residual - mean(residuals)) ** 2 for residual in residuals) / n / (n - (1 if is_few else 2))
+    theirs = sum((value - mean(others)) ** 2 for value in others) / (len(others) - 1) / len(others)
+    return mean(estimates), math.sqrt(own + mean(weights) ** 2 * theirs), mean(weights)
+
+
+def compare_judges(human: Sequence[float], judge: Sequence[float]) -> tuple[float, float]:
+    """
+    Return Cohen's kappa with quadratic weights and Krippendorff's ordinal alpha slowly, from all pairs of labels.
+
+    Parameters
+    ----------
+    human, judge : sequences of float
+        The labels of the same documents.
+
+    Returns
+    -------
+    (float, float)
+        Kappa and alpha, NaN if all labels are equal.
+
+    Examples
+    --------
+    >>> fn.reference.compare_judges([0, 1, 1, 2], [0, 1, 2, 2])
+    (0.8, 0.79)
+    """
+    labels = [*human, *judge]
+
+    def distance(first: float, second: float) -> float:
+        low, high = sorted((first, second))
+        between = sum(low <= label <= high for label in labels)
+        return (between - (labels.count(low) + labels.count(high)) / 2) ** 2 if low < high else 0.0
+
+    both = list(zip(human, judge, strict=True))
+    found = [sum(measure(*pair) for pair in both) for measure in (lambda x, y: (x - y) ** 2, distance)]
+    by_chance = sum((x - y) ** 2 for x in human for y in judge) / len(human)
+    among_all = sum(distance(x, y) for x in labels for y in labels) / (len(labels) - 1) / 2
+    return tuple(1 - x / y if y else math.nan for x, y in zip(found, (by_chance, among_all), strict=True))  # type: ignore[return-value]

@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from fastndcg import __version__
+from fastndcg.errors import InvalidInputError
+from fastndcg.judging.judges import compare_judges, estimate_with_judge
 from fastndcg.metrics.metric import Metric, Metrics
 from fastndcg.metrics.resolve import list_shares
 from fastndcg.rankings.validation import Array
@@ -52,6 +54,7 @@ def page(
     curves: Metrics | None = None,
     margin: float | None = None,
     documents: bool = False,
+    judge: Any = None,
     tuned: Any = None,
 ) -> str:
     """
@@ -63,7 +66,7 @@ def page(
         The comparison to show.
     title : str
         The title. By default it has the number of systems and the name of the baseline.
-    segments, queries, curves, margin, documents
+    segments, queries, curves, margin, documents, judge
         See `Comparison.to_html`.
     tuned : TunedFusion, optional
         The tuned fusion that is the baseline, for a section on its tuning.
@@ -76,6 +79,7 @@ def page(
         "equivalence_note": equivalence.notes[0] if equivalence else "",
         "segments": None if segments is None else comparison.by(segments),
         "table_csv": base64.b64encode(text.as_csv(comparison, MOST_NOTED, equivalence).encode()).decode(),
+        "judged_by": [] if judge is None else _collect_judge(comparison, judge),
         "tuning": None if tuned is None else _collect_tuning(tuned),
     }
     own = None if segments is None else comparison._read_segments(segments)[0]
@@ -146,6 +150,25 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
         "tables": [(name, table.cells()) for name, table in tables],
         "notes": tuned.notes,
     }
+
+
+def _collect_judge(comparison: Comparison, judge: Any) -> list[tuple[str, Sequence[Sequence[str]], Sequence[str]]]:
+    """Return the tables on a judge, each with its name and its notes."""
+    inputs = comparison.inputs
+    if inputs is None or inputs.truth is None or not comparison.design.is_plain:
+        raise InvalidInputError(
+            "`judge` needs a comparison of runs by human labels, without weights, clusters or strata. Give compare the "
+            "labels and the runs, or leave `judge` out"
+        )
+    given = (inputs.truth, judge, inputs.predictions, comparison.metrics)
+    settings = {name: getattr(comparison.settings, name) for name in ("level", "threads")}
+    estimates = estimate_with_judge(*given, baseline=comparison.baseline, convention=inputs.convention, **settings)
+    agreed = compare_judges(*given, convention=inputs.convention, **settings)
+    return [
+        ("Means and differences with the help of the judge", estimates.cells(), estimates.notes),
+        ("Order of systems by the judge", agreed.cells(), agreed.notes),
+        ("Labels of documents", agreed.confusion._print_table().cells, ()),
+    ]
 
 
 def _collect_queries(

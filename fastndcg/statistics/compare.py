@@ -175,14 +175,14 @@ def compare(
         truth = None
     if _is_run(metrics):
         raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(metrics).__name__}. {NAMED}")
-    named_systems = _read_systems(systems)
+    named_systems = read_systems(systems)
     baseline_name = find_baseline(baseline, named_systems)
-    selected = _select_metrics(metrics, named_systems, "recall@10" if isinstance(truth, Model) else DEFAULT_METRICS)
+    selected = select_metrics(metrics, named_systems, "recall@10" if isinstance(truth, Model) else DEFAULT_METRICS)
     if alternative != "two-sided":
         check_direction(selected, "a one-sided test")
     first_predictions = next((own for own in named_systems.values() if not isinstance(own, Results | Rankings)), None)
     options = make_options(offsets, groups, query_ids, threads, other=first_predictions, is_alone=False)
-    again = partial(_evaluate_systems, truth, named_systems, options, convention, progress)
+    again = partial(evaluate_systems, truth, named_systems, options, convention, progress)
     with use_progress(progress):
         results = again(selected)
         aligned = align(results, selected)
@@ -194,7 +194,7 @@ def compare(
             values = [column[weighted] for column in aligned.columns]
             aligned = aligned._replace(query_ids=every_id[weighted], columns=values)
         check_test_fits_design(test, design)
-        _check_has_values(results, aligned)
+        check_has_values(results, aligned)
         inputs = None
         if not isinstance(first, PairResults):
             inputs = ComparedInputs(truth, named_systems, options, parse_convention(convention), again)
@@ -224,17 +224,18 @@ def _holds_only_results(truth: Any) -> bool:
     return isinstance(truth, Mapping) and bool(truth) and all(isinstance(value, MeanTable) for value in truth.values())
 
 
-def _read_systems(systems: Any) -> dict[str, Any]:
-    """Return the systems by name, in the given order."""
+def read_systems(systems: Any, least: int = 2) -> dict[str, Any]:
+    """Return the systems by name, in the given order. `least` is 1 or 2."""
     if systems is None or isinstance(systems, str | Results | Rankings):
         raise InvalidInputError(
-            "`systems` must be {name: predictions} with two systems or more, got "
+            f"`systems` must be {{name: predictions}} with {'two systems' if least > 1 else 'one system'} or more, got "
             f"{'none' if systems is None else shorten(systems)}. {NAMED}"
         )
     pairs = pair_names(systems, "systems", "predictions")
     for _, predictions in pairs:
         refuse_means(predictions)
-    return check_names(pairs, "systems", "systems", "For one system, take evaluate(…).confidence_interval(metric)")
+    alone = "For one system, take evaluate(…).confidence_interval(metric)"
+    return check_names(pairs, "systems", "systems", alone if least > 1 else NAMED.rstrip("."), least)
 
 
 def find_baseline(baseline: str | None, named_systems: Mapping[str, Any]) -> str:
@@ -250,7 +251,7 @@ def find_baseline(baseline: str | None, named_systems: Mapping[str, Any]) -> str
     return baseline
 
 
-def _select_metrics(metrics: Metrics | None, named_systems: Mapping[str, Any], default: Metrics) -> tuple[Metric, ...]:
+def select_metrics(metrics: Metrics | None, named_systems: Mapping[str, Any], default: Metrics) -> tuple[Metric, ...]:
     """Parse the metrics. By default they are those of the first results, or the usual ones."""
     if metrics is None:
         finished = (system.metrics for system in named_systems.values() if isinstance(system, Results))
@@ -269,7 +270,7 @@ def _is_run(metrics: Any) -> bool:
     return isinstance(metrics, list | tuple) and any(isinstance(part, Mapping | list | tuple) for part in metrics[:1])
 
 
-def _evaluate_systems(
+def evaluate_systems(
     truth: Any, named_systems: Mapping[str, Any], options: Options, convention: str | Convention, progress: bool,
     metrics: tuple[Metric, ...],
 ) -> dict[str, Results]:  # fmt: skip
@@ -318,7 +319,8 @@ def _evaluate_system(
         return evaluator.evaluate(predictions)
 
 
-def _check_has_values(results: Mapping[str, Results], aligned: AlignedValues) -> None:
+def check_has_values(results: Mapping[str, Results], aligned: AlignedValues) -> None:
+    """Raise for a system without a value of some metric."""
     for (name, result), column in zip(results.items(), aligned.columns, strict=True):
         for place, metric in enumerate(aligned.metrics):
             if np.isnan(column[:, place]).all():

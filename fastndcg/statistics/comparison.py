@@ -569,6 +569,7 @@ class Comparison(Printable):
         curves: Metrics | None = None,
         margin: float | None = None,
         documents: bool = False,
+        judge: Any = None,
     ) -> None:
         """
         Write the report as one HTML file that needs no network and no other file.
@@ -590,6 +591,8 @@ class Comparison(Printable):
         documents : bool
             Whether the page has the documents behind the queries won and lost most. They take most of its time and
             size: 17 systems in 4 metrics take 14 s instead of 2, and 1.2 MB instead of 0.6.
+        judge : path, dict, frame, Qrels or other judgments, optional
+            A judge's labels of more queries, for a section of `estimate_with_judge` and `compare_judges`.
 
         Raises
         ------
@@ -600,7 +603,7 @@ class Comparison(Printable):
         OSError
             If the file cannot be written.
         """
-        extra = {"segments": segments, "queries": queries, "curves": curves, "margin": margin}
+        extra = {"segments": segments, "queries": queries, "curves": curves, "margin": margin, "judge": judge}
         write_whole(path, [upper_floors.find("page")(self, title, **extra, documents=documents).encode()])
 
     def plot(

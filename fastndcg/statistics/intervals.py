@@ -159,7 +159,7 @@ def _compute_bounds(name: str, moments: Moments, level: float) -> tuple[Any, Any
 
 def compute_t_interval(moments: Moments, level: float) -> tuple[float, float]:
     """Return the bounds of Student's t interval."""
-    half = float(_find_t_quantile(moments.degrees_of_freedom, level)) * moments.standard_error
+    half = float(find_t_quantile(moments.degrees_of_freedom, level)) * moments.standard_error
     return moments.mean - half, moments.mean + half
 
 
@@ -208,7 +208,7 @@ def compute_korn_graubard(mean: Any, error: Any, n: Any, degrees_of_freedom: Any
     variance = (squares + END_WEIGHT * (mean**2 + (1 - mean) ** 2)) / (n - 1 + 2 * END_WEIGHT)
     inside = np.clip(mean, 0.5 / (n + 1), 1 - 0.5 / (n + 1))
     share = np.clip(variance / (inside * (1 - inside) * n / (n - 1)), 1e-9, 1)  # of the variance of 0/1 values
-    reduction = (NORMAL.inv_cdf((1 + level) / 2) / _find_t_quantile(degrees_of_freedom, level)) ** 2
+    reduction = (NORMAL.inv_cdf((1 + level) / 2) / find_t_quantile(degrees_of_freedom, level)) ** 2
     is_like_binary = (mean <= 0) | (mean >= 1) | (share >= 0.999)
     size = np.where(is_like_binary, n, n / share * reduction)
     return compute_clopper_pearson(mean * size, size, level)
@@ -224,7 +224,7 @@ def compute_t_with_ends(mean: Any, error: Any, n: Any, degrees_of_freedom: Any, 
     """
     squares = error**2 * n * (n - 1)
     variance = (squares + 2 * END_WEIGHT * (1 + mean**2)) / (n - 1 + 2 * END_WEIGHT)
-    half = _find_t_quantile(degrees_of_freedom, level) * np.sqrt(variance / n)
+    half = find_t_quantile(degrees_of_freedom, level) * np.sqrt(variance / n)
     half = np.where((mean == 0) & (error == 0), 1 - ((1 - level) / 2) ** (1 / n), half)
     return np.maximum(mean - half, -1.0), np.minimum(mean + half, 1.0)
 
@@ -371,11 +371,12 @@ def compute_expanded_quantile(moments: Moments, level: float) -> float:
 
     T. C. Hesterberg 2015, doi:10.1080/00031305.2015.1089789.
     """
-    quantile = float(_find_t_quantile(moments.degrees_of_freedom, level))
+    quantile = float(find_t_quantile(moments.degrees_of_freedom, level))
     return quantile * math.sqrt(moments.n_effective / moments.degrees_of_freedom)
 
 
-def _find_t_quantile(degrees_of_freedom: Any, level: float) -> Any:
+def find_t_quantile(degrees_of_freedom: Any, level: float) -> Any:
+    """Return the quantile of Student's t at the upper end of a two-sided interval."""
     special = optional_import("scipy.special", "a confidence interval", "statistics")
     return special.stdtrit(degrees_of_freedom, (1 + level) / 2)
 

@@ -66,6 +66,10 @@ EXAMPLES = {
         lambda: fn.explain_change(LABELS, SCORES, SCORES[::-1], "ndcg@2"),
         lambda one: (str(one), one.parts, one.queries().rows, one.documents(1).rows),
     ),
+    "JudgeComparison": (
+        lambda: fn.compare_judges(QRELS, QRELS, {"a": RUN, "b": RUN}, "ndcg@2"),
+        lambda one: (str(one), repr(one.rows), str(one.confusion), str(one.ranks), one.kappa, one.alpha),
+    ),
     "Comparison": (compared, lambda one: (str(one.table()), repr(one.rows), one.settings)),
     "Convention": (lambda: fn.conventions["trec_eval"].replace(ties="best"), lambda one: one),
     "DiversityQrels": (

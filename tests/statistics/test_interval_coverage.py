@@ -16,6 +16,7 @@ from system_values import results_of, settings, simple_design
 import fastndcg as fn
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
+from fastndcg.statistics.prediction_powered import find_powered_interval
 from fastndcg.statistics.significance import run_tukey_test
 
 pytest.importorskip("scipy.special")
@@ -191,6 +192,56 @@ def test_the_script_judges_as_a_gate(calibration, interval):
             base = np.where(own > 0, 0.0, np.where(own < -0.9, 1.0, 0.95))[:, None]
             gate = fn.gate(None, results_of(base), results_of(base + own[:, None]), margin=margin, interval=interval)
             assert (gate.verdict == "pass", gate.verdict == "fail") == (passes, fails)
+
+
+TIES = "differences, 80 % ties, "
+JUDGED = [
+    "0/1",
+    "like nDCG, with atoms at 0 and 1",
+    f"{TIES}of 0/1 values",
+    f"{TIES}graded",
+    "differences without ties",
+]
+
+
+def draw_judged(calibration, name, kind, n, n_others, repeats):
+    """Return human values, the judge's of the same queries, and those of others."""
+    draw, _, bounds = calibration.JUDGED[name]
+    generator = np.random.default_rng(8)
+    values, _ = draw(generator, n + n_others, 0.8, repeats)
+    judged = calibration.draw_judge(generator, kind, values, bounds)
+    return values[:, :n], judged[:, :n], judged[:, n:]
+
+
+@pytest.mark.parametrize("name", JUDGED)
+@pytest.mark.parametrize(("kind", "n"), [("good", 30), ("biased", 60), ("blind", 30), ("poor", 60)])
+def test_the_script_estimates_as_the_package(calibration, name, kind, n):
+    """Its fast bounds are those of `estimate_with_judge`, whose differences are of two systems."""
+    human, judge, others = draw_judged(calibration, name, kind, n, 40, 25)
+    alone, helped = (np.stack(bounds, axis=1) for bounds in calibration.compute_helped(name, human, judge, others))
+    bounds = (-1.0, 1.0) if "differences" in name else (0.0, 1.0)
+    n_helped = 0
+    for row, values in enumerate(human):
+        columns = [np.maximum(values, 0)[:, None], np.maximum(-values, 0)[:, None]]
+        quantity = Quantity(0, 0, 1) if bounds[0] else Quantity(0, 0)
+        analysis = Analysis(columns, [quantity], simple_design(n), settings(), [(0.0, 1.0)])
+        (moments,), (own,) = analysis.moments, analysis.intervals
+        interval, weight = find_powered_interval(moments, own, values, judge[row], others[row])
+        assert (own.low, own.high) == pytest.approx(tuple(alone[row]), abs=1e-9)
+        assert (interval.low, interval.high) == pytest.approx(tuple(helped[row]), abs=1e-9)
+        n_helped += weight > 0
+    assert n_helped > 0
+
+
+@pytest.mark.parametrize("name", JUDGED)
+@pytest.mark.parametrize("kind", ["good", "poor", "useless", "biased", "blind", "anti-correlated"])
+def test_estimates_with_a_judge_cover(calibration, name, kind):
+    """93.5 % and more at all sizes, less two standard errors; never wider than human labels alone."""
+    for n in calibration.HUMAN_SIZES:
+        for times in calibration.OTHERS:
+            cell = calibration.measure_judge(name, kind, n, times, 2_000)
+            assert cell.auto >= 0.935 - 2 * np.sqrt(0.05 * 0.95 / 2_000)
+            assert cell.ratio <= 1
 
 
 def test_the_pages_have_the_numbers_of_the_script(calibration):
