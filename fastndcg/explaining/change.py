@@ -49,6 +49,7 @@ from fastndcg.statistics.table import Column, Table, format_p_value
 
 PARTS = ("queries", "judgments", "convention", "ranking")
 SIDES = ("before", "after")
+MEANS = ("mean before", "mean after")
 MAX_QUERIES = 10  # that are printed
 MAX_ITEMS = 20_000_000  # scores of a model, whose documents would take some 500 MB
 MAX_LEVELS = 10  # different numbers of a feature that are slices of their own; more are cut into quarters
@@ -393,21 +394,23 @@ class Change(Printable):
         Table of QueryChange
             The largest difference first. A query that one mean leaves out is as far as from that mean.
         """
+        return Table(self._list_queries()[0], QUERY_COLUMNS)
+
+    def _list_queries(self, most: int | None = None) -> tuple[list[QueryChange], int]:
+        """Return the queries that changed most, and the number of those that changed."""
         values = [self._values[self._inputs.simplify(*mix)] for mix in ENDS]
         before, after = np.where(self._is_counted, values, np.nan)
-        distance = np.abs(
-            np.where(self._is_counted[1], after, self.after) - np.where(self._is_counted[0], before, self.before)
-        )
+        own = np.where(self._is_counted, values, [[self.before], [self.after]])
         shares = compute_shapley_values(lambda *mix: self._values[self._inputs.simplify(*mix)], 3)
         sizes = np.abs(np.stack(shares))
         causes = np.where(sizes.max(axis=0) > 0, 1 + np.argmax(sizes, axis=0), len(PARTS))
         causes[~self._both] = 0
         (known,) = np.nonzero(self._is_counted.any(axis=0))
-        order = known[np.argsort(-distance[known], kind="stable")]
+        order = known[np.argsort(-np.abs(own[1] - own[0])[known], kind="stable")][:most]
         names = np.array([*PARTS, ""])[causes[order]].tolist()
         columns = (self._query_ids[order], before[order], after[order], (after - before)[order])
         rows = [QueryChange(*row) for row in zip(*(column.tolist() for column in columns), names, strict=True)]
-        return Table(rows, QUERY_COLUMNS)
+        return rows, int(np.count_nonzero(before[known] != after[known]))
 
     @functools.cached_property
     def _moved(self) -> tuple[Table[Move], tuple[str, ...]]:
@@ -647,10 +650,11 @@ class Change(Printable):
     def list_tables(self) -> Iterator[PrintedTable]:
         """Yield the printed tables: the parts, the moves, and the queries that changed most. The last has the notes."""
         tables = list(self.list_causes())
-        changed = [row for row in self.queries() if row.difference != 0]
-        if changed:
-            lead = f"{len(changed)} of {sum(self.n_queries.values())} queries changed, the largest difference first:"
-            tables.append(Table(changed[:MAX_QUERIES], QUERY_COLUMNS)._print_table()._replace(lead=[lead]))
+        rows, n_changed = self._list_queries(MAX_QUERIES)
+        if n_changed:
+            lead = f"{n_changed} of {sum(self.n_queries.values())} queries changed, the largest difference first:"
+            changed = [row for row in rows if row.difference != 0]
+            tables.append(Table(changed, QUERY_COLUMNS)._print_table()._replace(lead=[lead]))
         *others, last = tables
         yield from (*others, last._replace(notes=self.notes))
 
@@ -698,7 +702,7 @@ def _find_rows(ids: Array, others: Array) -> Array:
     """Return the place of each id among others, `ABSENT` for those that are not there."""
     if np.array_equal(ids, others):
         return np.arange(len(ids))
-    return find_ids(IdColumn.of(ids, "ids of queries"), IdColumn.of(others, "ids of queries"), "queries", SIDES)
+    return find_ids(IdColumn.of(ids, "ids of queries"), IdColumn.of(others, "ids of queries"), "queries", MEANS)
 
 
 def _list_ids(system: JoinedSystem) -> Array:

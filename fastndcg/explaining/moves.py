@@ -6,21 +6,19 @@ Arrays of documents have a row for each, in rank order, query after query.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from fastndcg.engine.apply import apply_convention
 from fastndcg.explaining.contributions import MAX_BATCH, JoinedSystem, evaluate_rankings
 from fastndcg.inputs.ids import IdColumn, concatenate_comparable, join_segments, make_comparable, run_on_spans
 from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric
-from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.compact import HitRankings, KnownHits
-from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, count_before, read_only
 
 KINDS = (
@@ -71,44 +69,44 @@ def rank_rows(system: JoinedSystem, numbers: Array, k: int | None) -> RankedRows
     k : int or None
         The cutoff.
     """
-    rankings, convention = system.rankings.without_patterns(), system.applied
-    places = _list_ranked(rankings, convention)
-    own = np.repeat(np.arange(rankings.n_queries), np.diff(rankings.offsets))[places]
-    places, own = places[numbers[own] >= 0], own[numbers[own] >= 0]
-    scores = np.asarray(rankings.scores[places])
-    if convention.score_dtype == "float32" and not rankings.are_ordinals:
-        with np.errstate(over="ignore"):
-            scores = scores.astype("f4")
-    labels = np.asarray(rankings.labels[places], "f8")
-    if convention.negative_labels != "keep":
+    rankings, policy = _apply(system), TIES[system.applied.ties]
+    kept: Array = rankings.tie_keys
+    queries = np.repeat(np.arange(rankings.n_queries), np.diff(rankings.offsets))
+    rows = np.flatnonzero(numbers[queries] >= 0)
+    queries, places, labels = queries[rows], kept[rows], rankings.labels[rows].astype("f8")
+    if system.applied.negative_labels != "keep":
         labels = np.maximum(labels, 0.0)
-    tie_keys = None if rankings.tie_keys is None else rankings.tie_keys[places]
-    order = _order(own, scores.astype("f8"), labels, tie_keys, convention)
-    places, own, labels = places[order], own[order], labels[order]
-    first, last = _find_ranks(own, scores[order], is_shared=TIES[convention.ties].orders == "group")
-    if rankings.judged is not None:
-        labels = np.where(rankings.judged[places], labels, np.nan)
+    tie_keys = places if system.rankings.tie_keys is None else system.rankings.tie_keys[places]
+    in_tie = policy.choose(group=places, input=places, label=labels, id=tie_keys)
+    if policy.falls:
+        in_tie = -in_tie if policy.orders == "label" else ~in_tie  # no whole number is without an opposite
+    scores = rankings.scores[rows].astype("f8")
+    order = _order(queries, [in_tie, -scores][in_tie is places :])  # sorting keeps the order of the input
+    queries, places, labels = queries[order], places[order], labels[order]
+    first, last = _find_ranks(queries, scores[order], is_shared=policy.orders == "group")
+    if system.rankings.judged is not None:
+        labels = np.where(system.rankings.judged[places], labels, np.nan)
     if k is not None:
         is_within = first <= k
-        places, own, labels, first, last = (array[is_within] for array in (places, own, labels, first, last))
+        queries, places, labels, first, last = (own[is_within] for own in (queries, places, labels, first, last))
     take = getattr(rankings._find_name, "take_column", None)  # of tables: a text for each of 10^6 ids takes 1 s
     if take is None:
         documents = IdColumn.of(system.rankings.take_document_ids("labels", places), "ids of documents")
     else:
         documents = take("labels", places)
-    return RankedRows(numbers[own], places, documents, first, last, labels, np.full(len(own), np.nan))
+    return RankedRows(numbers[queries], places, documents, first, last, labels, np.full(len(places), np.nan))
 
 
-def _order(queries: Array, scores: Array, labels: Array, tie_keys: Array | None, convention: Convention) -> Array:
-    """Return the indices of documents in rank order, query after query. Scores that are NaN are last."""
-    policy = TIES[convention.ties]
-    places = np.arange(len(queries))
-    in_tie = policy.choose(group=places, input=places, label=labels, id=places if tie_keys is None else tie_keys)
-    if policy.falls:
-        in_tie = -in_tie if policy.orders == "label" else ~in_tie  # no whole number is without an opposite
-    is_nan = np.isnan(scores)
-    keys = [in_tie] * (in_tie is not places)  # sorting keeps the order of the input
-    keys += [np.where(is_nan, 0.0, -scores), is_nan] if is_nan.any() else [-scores]
+def _apply(system: JoinedSystem) -> Any:
+    """Return the rankings under the convention, with the place of each document that it keeps in `tie_keys`."""
+    plain = system.rankings.without_patterns()
+    return apply_convention(
+        plain.replace(tie_keys=np.arange(plain.n_documents)), system.applied.replace(ties="average")
+    )
+
+
+def _order(queries: Array, keys: Sequence[Array]) -> Array:
+    """Return the indices of documents, query after query, in the order of the last key, and then of those before."""
     offsets = np.append(np.flatnonzero(np.diff(queries, prepend=-1)), len(queries))
     order = np.empty(len(queries), "i8")
 
@@ -123,32 +121,14 @@ def _order(queries: Array, scores: Array, labels: Array, tie_keys: Array | None,
 
 def _find_ranks(queries: Array, scores: Array, *, is_shared: bool) -> tuple[Array, Array]:
     """Return the first and the last rank of documents in rank order, which equal scores share if that is so."""
-    is_new = np.ones(len(queries), bool)
-    is_new[1:] = np.diff(queries) != 0
     places = np.arange(len(queries))
+    is_new = np.diff(queries, prepend=-1) != 0
     ranks = places - np.maximum.accumulate(np.where(is_new, places, 0)) + 1
-    if not is_shared or not len(queries):
+    if not is_shared:
         return ranks, ranks
-    is_nan = np.isnan(scores)
-    is_new[1:] |= (scores[1:] != scores[:-1]) & ~(is_nan[1:] & is_nan[:-1])
+    is_new[1:] |= scores[1:] != scores[:-1]
     begin, group = np.flatnonzero(is_new), np.cumsum(is_new) - 1
-    first = ranks[begin][group]
-    return first, first + np.diff(np.append(begin, len(queries)))[group] - 1
-
-
-def _list_ranked(rankings: Rankings, convention: Convention) -> Array:
-    """Return the indices of the documents that the convention ranks."""
-    is_ranked = ~_is_removed(rankings.labels, convention)
-    if rankings.judged is not None and convention.unjudged == "removed":
-        is_ranked &= rankings.judged
-    return np.flatnonzero(is_ranked)
-
-
-def _is_removed(labels: Array, convention: Convention) -> Array:
-    """Return True for negative labels that the convention removes."""
-    are_unjudged = convention.unjudged == "removed" and convention.negative_labels == "zero"
-    is_removed: Array = labels < (0 if are_unjudged or convention.negative_labels == "removed" else -math.inf)
-    return is_removed
+    return ranks[begin][group], ranks[begin][group] + np.diff(np.append(begin, len(queries)))[group] - 1
 
 
 def measure_rows(rows: RankedRows, system: JoinedSystem, metric: Metric) -> None:
@@ -158,43 +138,34 @@ def measure_rows(rows: RankedRows, system: JoinedSystem, metric: Metric) -> None
     Each document with a label becomes a query of its own, with its rank, the size of its tie group and the judgments
     of its query. So the value is that of the metric's kernel, also at ties, for all queries in one pass.
     """
-    rankings, convention = system.rankings.without_patterns(), system.applied
+    rankings, policy = _apply(system), TIES[system.applied.ties]
     rows.adds = np.zeros(len(rows.queries))
     hits = np.flatnonzero(np.nan_to_num(rows.labels))
-    queries = np.searchsorted(rankings.offsets, rows.places[hits], side="right") - 1
+    queries = np.searchsorted(system.rankings.offsets, rows.places[hits], side="right") - 1
     if system.unjudged is not None:
         hits, queries = hits[~system.unjudged[queries]], queries[~system.unjudged[queries]]
-    labels, offsets = _list_pool(rankings, convention)
-    n_ranked = np.diff(np.searchsorted(_list_ranked(rankings, convention), rankings.offsets))
-    convention = convention.replace(
+    labels, offsets = rankings.pool or (rankings.labels, rankings.offsets)
+    if rankings.pool is None and rankings.judged is not None:
+        labels, offsets = labels[rankings.judged], count_before(rankings.judged)[offsets]
+    convention = system.applied.replace(
         pool="judged", unjudged="nonrelevant", undefined="nan", undefined_ap="as undefined",
-        ties=convention.ties if TIES[convention.ties].orders == "group" else "input",
+        ties=system.applied.ties if policy.orders == "group" else "input",
     )  # fmt: skip
     batches = np.cumsum(np.diff(offsets)[queries]) // MAX_BATCH
     for own, query in _split(batches, hits, queries):
         pool_offsets, pool = join_segments(offsets[query], np.diff(offsets)[query])
         above, ties = rows.first[own] - 1, rows.last[own] - rows.first[own] + 1
         known = KnownHits(
-            _as_ranks(above), read_only(rankings.labels[rows.places[own]].astype("f8")),
+            _as_ranks(above), read_only(rows.labels[own]),
             read_only(np.arange(len(own) + 1)), _as_ranks(ties), _as_ranks(np.where(ties > 1, above, MAX_RANK)),
         )  # fmt: skip
         alone = HitRankings(
-            known, read_only(count_before(n_ranked[query])), (read_only(labels[pool]), read_only(pool_offsets))
+            known,
+            read_only(count_before(np.diff(rankings.offsets)[query])),
+            (read_only(labels[pool]), read_only(pool_offsets)),
         )
         values = evaluate_rankings(alone, (metric,), convention)[:, 0]
         rows.adds[own] = np.where(np.isnan(values), 0.0, values)
-
-
-def _list_pool(rankings: Rankings, convention: Convention) -> tuple[Array, Array]:
-    """Return the judged labels of each query that the convention reads, and their offsets."""
-    labels, offsets = rankings.labels, rankings.offsets
-    counts = ~_is_removed(labels, convention)
-    if rankings.pool is not None and convention.pool == "judged":
-        labels, offsets = rankings.pool
-        counts = ~_is_removed(labels, convention)
-    elif rankings.judged is not None:
-        counts &= rankings.judged
-    return labels[counts], count_before(counts)[offsets]
 
 
 def _as_ranks(numbers: Array) -> Array:

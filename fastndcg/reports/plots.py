@@ -112,7 +112,7 @@ def make_change(change: Any) -> Figure:
     for height, (part, adds) in enumerate(bars.items()):
         colour = FAINT if part == "difference" else OUTCOMES["better" if change.metric.sign * adds >= 0 else "worse"]
         tip = f"{part}: {float(adds):+.4f}"
-        marks.append(Mark("line", [0.0, float(adds)], [height, height], colour=colour, width=9, tip=tip))
+        marks.append(Mark("line", [0.0, float(adds)], [height, height], colour=colour, width=6, tip=tip))
     return _make_rows(marks, list(bars), f"what it adds to {show_name(change.metric)}", 1.1 + 0.3 * len(bars))
 
 

@@ -23,6 +23,7 @@ CONVENTIONS = (
     "default(ties=id_ascending)", "default(gain=exp2)", "default(unjudged=removed)", "default(pool=retrieved)",
     "trec_eval_c", "lightgbm(negative_labels=zero)", "default(negative_labels=removed)",
     "default(ideal=min(k,n_retrieved))", "default(score_dtype=float32)",
+    "default(ties=input_reversed)", "default(ties=id_descending)", "default(ties=worst)",
 )  # fmt: skip
 WITH_UNDEFINED = ("default(undefined=0)", "lightgbm(negative_labels=zero)")
 SCORES = st.sampled_from([0.0, 1.0, 1.0 + 1e-9, 2.0, 3.0])
@@ -246,6 +247,15 @@ def test_renamed_documents_are_said():
     )
 
 
+def test_nan_scores_tie_at_the_end():
+    """Both documents without a score share the ranks 2 and 3, and removed ones have no rank."""
+    run = {"q": {"a": nan, "b": nan, "c": 1.0, "x": 2.0}}
+    change = fn.explain_change({"q": {"a": 1, "b": 0, "c": 0}}, run, {"q": ["a"]}, "dcg",
+                               convention="default(nan_scores=last, unjudged=removed)")  # fmt: skip
+    rows = {one.document: (one.kind, one.rank_before) for one in change.documents("q")}
+    assert rows == {"a": ("tie broken", 2.5), "b": ("left", 2.5), "c": ("left", 1)}
+
+
 def test_repeated_documents_are_matched_in_their_order():
     """Chunks of a document that count each: the first of both sides is one document, the second another."""
     run = {"query": ["q", "q", "q"], "document": ["a", "a", "x"], "score": [3.0, 2.0, 1.0]}
@@ -310,6 +320,7 @@ def test_shapley_values_of_a_game():
     """Two players who win together share evenly, whoever comes first."""
     shares = compute_shapley_values(lambda left, right, idle: Fraction(left * right), 3)
     assert shares == [Fraction(1, 2), Fraction(1, 2), 0]
+    assert compute_shapley_values(lambda *players: Fraction(min(players)), 3) == [Fraction(1, 3)] * 3
 
 
 ERRORS = {
