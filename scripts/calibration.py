@@ -4,9 +4,10 @@ Compute the coverage of 95 % intervals: the tables of docs/how_it_works/statisti
 Usage: python scripts/calibration.py [REPEATS]
 
 0/1 values and their differences are enumerated. Other values are drawn, 20,000 times a cell by default, which gives a
-standard error of 0.15 %, and a tenth as often for betting. A cell of the tables of coverage has that of Student's t,
-that of the interval 'auto', and the mean width of 'auto' in multiples of that of t. Then come the tables of gates. The
-last ones are of estimates with a judge: the coverage of human labels alone, that with the judge, and the mean width.
+standard error of 0.15 %, a tenth as often for betting, and half as often for judges. A cell of the tables of coverage
+has that of Student's t, that of the interval 'auto', and the mean width of 'auto' in multiples of that of t. Then come
+the tables of gates. The last ones are of estimates with a judge: the coverage of human labels alone, that with the
+judge, and the mean width.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ VERDICT_SIZES = (30, 100, 300)
 DEVIATIONS = (0.03, 0.1, 0.3)
 WIDTH_SIZES = (20, 50, 100, 200, 1000)
 HUMAN_SIZES = (30, 50, 100, 200)
-OTHERS = (1, 10)  # queries of the judge alone, in multiples of the human ones
+OTHERS = (1, 5)  # queries of the judge alone, in multiples of the human ones
 MOST_DRAWN = 2_000  # samples at once, which take 35 MB a variable
 JUDGES = ("good", "poor", "useless", "biased", "blind", "anti-correlated")
 Array = np.ndarray[Any, Any]
@@ -342,7 +343,7 @@ def format_tables(repeats: int) -> str:
         format_verdicts(repeats),
         format_clear(repeats),
         format_widths(),
-        format_judges(repeats),
+        format_judges(repeats // 2),
     ]
     return "\n\n".join(texts) + "\n"
 
@@ -350,6 +351,17 @@ def format_tables(repeats: int) -> str:
 def draw_without_ties(generator: np.random.Generator, n: int, p: float, repeats: int) -> tuple[Array, float]:
     """Draw differences that vary around their mean as those of nDCG@10, without ties."""
     return generator.normal(0.1 * (p - 0.5), 0.15, (repeats, n)), 0.1 * (p - 0.5)
+
+
+def draw_skewed(generator: np.random.Generator, n: int, p: float, repeats: int) -> tuple[Array, float]:
+    """Draw values without a range, such as DCG."""
+    return generator.gamma(4, 0.25, (repeats, n)), 1.0
+
+
+def compute_t(means: Array, errors: Array, n: float, degrees: Any, level: float) -> tuple[Any, Any]:
+    """Return Student's interval from means and standard errors."""
+    half = find_t_quantile(degrees, level) * errors
+    return means - half, means + half
 
 
 def compute_tango_of_moments(means: Array, errors: Array, n: float, degrees: float, level: float) -> tuple[Any, Any]:
@@ -369,24 +381,28 @@ JUDGED = {  # values, the interval of human labels alone, and the range
     "differences, 80 % ties, of 0/1 values": (draw_binary_differences, compute_tango_of_moments, (-1.0, 1.0)),
     "differences, 80 % ties, graded": (draw_differences, compute_t_with_ends, (-1.0, 1.0)),
     "differences without ties": (draw_without_ties, compute_t_with_ends, (-1.0, 1.0)),
+    "skewed, without a range": (draw_skewed, compute_t, (0.0, np.inf)),
 }
 
 
 def draw_judge(generator: np.random.Generator, kind: str, values: Array, bounds: tuple[float, float]) -> Array:
     """Draw a judge's values of the same queries."""
     low, high = bounds
+    width = high - low if high < np.inf else 1.0
     if kind == "good":
         return np.clip(values + generator.normal(0, 0.1, values.shape), low, high)
     if kind == "biased":  # low values are raised most
-        return (high - low) * ((np.clip(values, low, high) - low) / (high - low)) ** 0.5 + low
-    if kind == "blind":  # to low values, to wins of 0/1 values, or to large differences
+        return width * ((np.clip(values, low, high) - low) / width) ** 0.5 + low
+    if kind == "blind":  # to low values, to wins of 0/1 values, or to large differences and values
+        if high == np.inf:
+            return np.where(values > 2, 1.0, values)
         if low == 0:
             return np.where(values < 0.4, 0.9, values)
         is_seen = values < 0.4 if np.isin(values[:5], (-1, 0, 1)).all() else np.abs(values) < 0.4
         return np.where(is_seen, values, 0.0)
     shared = {"poor": 0.3, "useless": 0.0, "anti-correlated": 0.5}[kind]
     mixed = np.where(generator.random(values.shape) < shared, values, generator.permuted(values, axis=-1))
-    return low + high - mixed if kind == "anti-correlated" else mixed
+    return 2 * low + width - mixed if kind == "anti-correlated" else mixed
 
 
 def compute_helped(
@@ -400,9 +416,12 @@ def compute_helped(
     estimates = np.clip(powered.mean, *bounds)
     error, freedom = powered.standard_error, powered.degrees_of_freedom
     if compute_alone is compute_tango_of_moments:
-        quantiles = [find_t_quantile(own, LEVEL) for own in (freedom, n - 1)]
-        ratios = np.divide(error * quantiles[0], errors * quantiles[1], out=np.zeros_like(errors), where=errors > 0)
+        wide = [widen_error(own, means, n, bounds) * find_t_quantile(degrees, LEVEL)
+                for own, degrees in ((error, freedom), (errors, n - 1))]  # fmt: skip
+        ratios = wide[0] / wide[1]
         helped = tuple(np.clip(own, *bounds) for own in shrink_bounds(alone, means, estimates, ratios))
+    elif compute_alone is compute_t:
+        helped = compute_t(estimates, error, n, freedom, LEVEL)
     elif bounds[0] == 0:
         helped = compute_korn_graubard(estimates, widen_error(error, estimates, n, bounds), n, freedom, LEVEL)
     else:
@@ -442,7 +461,8 @@ def format_judges(repeats: int, sizes: Sequence[int] = HUMAN_SIZES) -> str:
         tables.append(f"### {times} other {queries} for each human one\n\n{format_table(head, rows)}")
     summary = []
     for kind in JUDGES:
-        own = [[measure_judge(name, kind, n, times, repeats) for name in JUDGED for n in sizes] for times in OTHERS]
+        own = [[measure_judge(name, kind, n, times, repeats) for name, (*_, bounds) in JUDGED.items() for n in sizes
+                if bounds[1] < np.inf] for times in OTHERS]  # fmt: skip
         every = [cell for cells in own for cell in cells]
         least = [100 * min(rates) for rates in ([cell.t for cell in every], [cell.auto for cell in every])]
         ratios = [f"{np.mean([cell.ratio for cell in cells]):.2f}" for cells in own]

@@ -176,8 +176,10 @@ class JudgeComparison(Table[SystemAgreement]):
         self.n_documents = len(human)
         self.kappa = compute_kappa(human, judge)
         self.alpha = compute_alpha(human, judge)
-        pairs, counts = np.unique(np.stack(labels, axis=1), axis=0, return_counts=True)
-        self._counts = [LabelCount(*own) for own in zip(*pairs.T.tolist(), counts.tolist(), strict=True)]
+        levels, codes = np.unique(np.concatenate(labels), return_inverse=True)
+        pairs, counts = np.unique(np.stack(np.split(codes, 2)).T @ [len(levels), 1], return_counts=True)
+        sides = (levels[own].tolist() for own in np.divmod(pairs, max(len(levels), 1)))
+        self._counts = [LabelCount(*own) for own in zip(*sides, counts.tolist(), strict=True)]
         self._ranks = tuple(ranks)
         found = (
             f"{self.n_documents} documents that both label: kappa {format_number(self.kappa)} (quadratic weights), "
@@ -451,6 +453,9 @@ def estimate_with_judge(
         ))  # fmt: skip
     notes = [*_describe_estimates(rows, len(both.common), int(is_other.sum()), settings, methods), *both.notes]
     notes[0] += f"; convention {request.convention}"
+    endless = [str(metric) for metric, own in zip(request.metrics, bounds, strict=True) if own is None]
+    if endless:
+        notes[1] += f"; of {', '.join(endless)}, without a known range, it misses no rare large values"
     return Table(rows, make_estimate_columns(settings), [*notes, *request.list_notes(by_human, by_judge)])
 
 

@@ -116,7 +116,9 @@ def find_powered_interval(
     mean = min(max(moments.mean + float(powered.mean), lowest), highest)
     if alone.method == "tango":
         quantiles = [float(find_t_quantile(own, alone.level)) for own in (freedom, moments.degrees_of_freedom)]
-        ratio = error * quantiles[0] / (moments.standard_error * quantiles[1])
+        errors = [widen_error(own, moments.mean, moments.n_queries, (lowest, highest))
+                  for own in (error, moments.standard_error)]  # fmt: skip
+        ratio = float(errors[0] * quantiles[0] / (errors[1] * quantiles[1]))
         low, high = shrink_bounds((alone.low, alone.high), moments.mean, mean, ratio)
         interval = alone._replace(mean=mean, low=max(low, lowest), high=min(high, highest))
     else:
