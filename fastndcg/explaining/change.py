@@ -427,10 +427,7 @@ class Change(Printable):
         ]
         notes = () if (moves.rows >= 0).all(axis=0).any() else self._note_renamed()
         if not self.metric.record.is_additive:
-            notes = (
-                *notes,
-                f"{self.metric} is no sum over documents: documents(query) has what each adds to one query",
-            )
+            notes = (*notes, f"{self.metric} is no sum over documents, so that it is not known what moves add")
         return Table(rows, MOVE_COLUMNS), notes
 
     @property
@@ -534,7 +531,7 @@ class Change(Printable):
         ----------
         features : frame, or {feature: (n_queries,) array or {query id: value}}
             The features of the queries that both means count. A frame has the query ids in its column "query", or in
-            pandas as its index. Arrays are in the order of the queries that evaluate(truth, before) counts.
+            pandas as its index. Arrays are in the order of `evaluate`, without the queries that only one mean counts.
         correction : {'holm', 'bonferroni', 'bh', 'none'}
             See `compare`.
         level : float
