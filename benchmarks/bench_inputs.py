@@ -93,17 +93,22 @@ def test_frames(race, kind, library):
     )
 
 
+@pytest.mark.parametrize("way", ["rule", "column", "dict"])
 @pytest.mark.parametrize("ranks", ["kept", "closed"])
-def test_chunks(race, ranks):
-    """Time runs of chunks against the same run without `parents`, on judged documents with text ids."""
-    rows = make_rows(race.size(4_000, 5), 500, is_text=True, is_shuffled=True)
+def test_chunks(race, ranks, way):
+    """Time frames of chunks against the same frame of documents without `parents`, with text ids."""
+    rows = make_rows(race.size(2_000, 5), 500, is_text=True, is_shuffled=True)
     judged = rows.select(rows.labels > 0)
     qrels = fn.Qrels(judged.queries, judged.documents, judged.labels)
     chunks = np.array([f"{document}#{row % 7}" for row, document in enumerate(rows.documents)])
-    run, plain = fn.Run(rows.queries, chunks, rows.scores), fn.Run(rows.queries, rows.documents, rows.scores)
+    plain = {"query": rows.queries, "document": rows.documents, "score": rows.scores}
+    run = {"query": rows.queries, "document": chunks, "score": rows.scores, "parent": rows.documents}
+    parents = {"rule": "before #", "column": "parent"}.get(way) or dict(
+        zip(chunks.tolist(), rows.documents.tolist(), strict=True)
+    )
     means = fn.evaluate(qrels, plain, METRICS).means()
     race(
-        lambda: fn.evaluate(qrels, fn.Run(run, ranks=ranks, parents="before #"), METRICS).means(),
+        lambda: fn.evaluate(qrels, fn.Run(run, ranks=ranks, parents=parents), METRICS).means(),
         lambda found: np.testing.assert_allclose(found, means, rtol=1e-12),
         floors={"without chunks": lambda: fn.evaluate(qrels, plain, METRICS).means()},
     )

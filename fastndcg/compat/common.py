@@ -11,7 +11,8 @@ import numpy as np
 
 from fastndcg.engine import run as engine
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.join import ABSENT, QRELS_AND_RUN, find_ids, make_rankings
+from fastndcg.inputs.ids import ABSENT
+from fastndcg.inputs.join import QRELS_AND_RUN, find_ids, make_rankings
 from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention, conventions

@@ -17,9 +17,10 @@ import numpy as np
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, Option, shorten
 from fastndcg.inputs.frames import ColumnNames, Frame, is_frame
 from fastndcg.inputs.ids import SURROGATES, Groups, IdColumn, concatenate_comparable
-from fastndcg.inputs.join import ABSENT, find_ids, refuse_nan_scores, tie_keys
+from fastndcg.inputs.join import find_ids, refuse_nan_scores, tie_keys
 from fastndcg.inputs.messages import are_columns
 from fastndcg.inputs.table import Qrels, RepeatedRun, Run, TableRows
+from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import Array, put, read_only
@@ -85,7 +86,7 @@ class Duplicates:
             run = self.parents.map_run(run)
         elif not run.has_repeats():
             return run
-        documents, firsts = IdColumn.from_numbers(run.number_pairs()).factorize()
+        documents, firsts = run.number_pairs()
         if self.parents is not None:
             note = f"@k counts chunks: {n_chunks}, of {len(firsts)} documents"
             if self.ranks == "closed":
@@ -234,10 +235,13 @@ class _Rows:
             is_again & (self.run.values < 0), "be 0 or more to be added up", "Rescale the scores, or take ", best
         )
         scores = self.run.values.astype("f8")
-        order = np.lexsort((scores, self.documents))
-        starts = np.flatnonzero(np.diff(self.documents[order], prepend=-1) != 0)
+        rows = np.flatnonzero(is_again)
+        rows = rows[np.lexsort((scores[rows], self.documents[rows]))]
+        starts = np.flatnonzero(np.diff(self.documents[rows], prepend=-1) != 0)
+        of_documents = np.zeros(self.n_documents)
         with np.errstate(invalid="ignore", over="ignore"):
-            sums = np.add.reduceat(scores[order], starts)[self.documents]
+            of_documents[self.documents[rows[starts]]] = np.add.reduceat(scores[rows], starts) if len(rows) else 0
+        sums = np.where(is_again, of_documents[self.documents], scores)
         self.run.refuse(
             np.isnan(sums) & ~np.isnan(scores), "have a sum with the document's other scores",
             "Take finite scores, or ", best,
@@ -272,10 +276,12 @@ class _Rows:
 
 def _find_best(documents: Array, n_documents: int, values: Array, places: Array) -> Array:
     """Return the row of each document with the highest value, of equal ones the lowest place, in rising order."""
-    order = np.lexsort((places, -values))[::-1]  # NaN is the lowest
     best = np.empty(n_documents, "i8")
-    best[documents[order]] = order  # the last one stays
-    return np.sort(best)
+    values = read_only(values.astype("f8", copy=False))
+    load_kernels("inputs.ids").find_best(read_only(documents), values, read_only(places), best)
+    is_best = np.zeros(len(documents), bool)
+    is_best[best] = True
+    return np.flatnonzero(is_best)
 
 
 def _find_highest(groups: Array, values: Array) -> Array:
@@ -479,19 +485,37 @@ class ParentFunction(Parents):
         return Found(IdColumn.of(documents, GIVEN).take(codes), are_chunks[codes], ~are_chunks[codes])
 
 
+class _ParentIndex:
+    """Different chunks, all texts or all whole numbers, and the document of each."""
+
+    def __init__(self, chunks: IdColumn, documents: IdColumn) -> None:
+        self.chunks = chunks
+        self._documents = documents
+        self._distinct = documents.take(documents.factorize()[1])
+
+    def find(self, ids: IdColumn) -> Found:
+        """Return the document of each id, of the kind of the chunks."""
+        rows = find_ids(ids, self.chunks, "documents", SIDES)
+        are_known = np.zeros(len(ids), bool)
+        if self._distinct.are_texts == ids.are_texts:
+            are_known = find_ids(ids, self._distinct, "documents", SIDES) >= 0
+        return Found(_choose(ids, self._documents, rows), rows >= 0, are_known)
+
+
 class ParentTable(Parents):
     """Chunks and their documents. A chunk may stand twice, but only with one document."""
 
     def __init__(self, tables: list[tuple[IdColumn, IdColumn]], column: str | None = None) -> None:
         self.column = column
-        self._tables = [self._check(chunks, documents) for chunks, documents in tables]  # one for each kind of chunks
+        self._tables = [_ParentIndex(*self._check(*table)) for table in tables]  # one for each kind of chunks
 
     @staticmethod
-    def _check(chunks: IdColumn, documents: IdColumn) -> tuple[IdColumn, IdColumn, IdColumn]:
-        """Return each chunk once, its document, and each document once. Raise for a chunk with two documents."""
+    def _check(chunks: IdColumn, documents: IdColumn) -> tuple[IdColumn, IdColumn]:
+        """Return each chunk once, and its document. Raise for a chunk with two documents."""
         codes, firsts = chunks.factorize()
-        numbers, distinct = documents.factorize()
-        differs = numbers != numbers[firsts][codes]
+        if len(firsts) == len(codes):
+            return chunks, documents
+        differs = documents.differ(documents, firsts[codes])
         if differs.any():
             row = int(np.argmax(differs))
             names = [shorten(documents.name(int(own))) for own in (firsts[codes[row]], row)]
@@ -499,7 +523,7 @@ class ParentTable(Parents):
                 f"`parents` must give one document to a chunk, but {shorten(chunks.name(row))} has {names[0]} and "
                 f"{names[1]}. Count it for one of them"
             )
-        return chunks.take(firsts), documents.take(firsts), documents.take(distinct)
+        return chunks.take(firsts), documents.take(firsts)
 
     @classmethod
     def of_pairs(cls, chunks: list[Any], documents: list[Any]) -> ParentTable:
@@ -523,17 +547,9 @@ class ParentTable(Parents):
 
     def find(self, ids: IdColumn) -> Found:
         """Return the document of each id. Ids that are no chunks are those of documents."""
-        for chunks, documents, distinct in self._tables:
-            if chunks.are_texts == ids.are_texts:
-                parts = [ids, chunks, *([distinct] if distinct.are_texts == ids.are_texts else [])]
-                codes, firsts = concatenate_comparable(parts).factorize()
-                own, of_chunks, of_documents = np.split(codes, [len(ids), len(ids) + len(chunks)])
-                rows = np.full(len(firsts), ABSENT, "i8")
-                rows[of_chunks] = np.arange(len(chunks))
-                are_known = np.zeros(len(firsts), bool)
-                are_known[of_documents] = True
-                rows = rows[own]
-                return Found(_choose(ids, documents, rows), rows >= 0, are_known[own])
+        for table in self._tables:
+            if table.chunks.are_texts == ids.are_texts:
+                return table.find(ids)
         return Found(ids, *np.zeros((2, len(ids)), bool))
 
     def list_confused(self, ids: IdColumn, found: Found, documents: IdColumn) -> Array:
@@ -569,8 +585,8 @@ def _differ(first: IdColumn, second: IdColumn) -> Array:
     """Return True for each row in which two columns have different ids."""
     if first.are_texts != second.are_texts:
         return np.ones(len(first), bool)
-    codes = concatenate_comparable([first, second]).factorize()[0]
-    return np.asarray(codes[: len(first)] != codes[len(first) :])
+    both = concatenate_comparable([first, second])
+    return both.differ(both, np.arange(len(first), 2 * len(first)))
 
 
 def make_parents(parents: Any) -> Parents | None:

@@ -17,6 +17,7 @@ from fastndcg.runtime.threads import check_threads, run_all
 
 TEXT = np.dtype(object)
 WORD = 8  # bytes that kernels read at once
+ABSENT = -1
 SURROGATES = "surrogatepass"  # Python's texts may hold surrogates, which UTF-8 lacks
 
 
@@ -136,8 +137,8 @@ class IdColumn:
 
     def cut(self, starts: Array, stops: Array) -> IdColumn:
         """Return the texts between two places of the bytes of each."""
-        offsets, places = join_segments(starts, stops - starts)
-        return IdColumn.of_bytes(self.ids.data[places], offsets)
+        bounds = np.stack([starts, stops], axis=1).reshape(-1)  # every second text, between two of these, is one
+        return IdColumn(IdBytes(self.ids.data, read_only(bounds), 0), TEXT).take(np.arange(0, len(bounds), 2))
 
     def factorize(self, rows: Array | None = None) -> tuple[Array, Array]:
         """Number ids in order of appearance, by default of all rows, and return the codes, and each id's first row."""
@@ -158,11 +159,17 @@ class IdColumn:
         rows = np.empty(stop - first, "i8")
         return rows[: load_kernels("inputs.ids").find_runs(self.ids, first, stop, rows)].copy()
 
-    def find_duplicate(self, offsets: Array, first: int, stop: int) -> list[int]:
-        """Return the rows of the first id that occurs twice in one of the queries `first` up to `stop`, or []."""
-        rows = np.empty(2, "i8")
-        load_kernels("inputs.ids").find_duplicate(self.ids, offsets, first, stop, rows)
-        return rows.tolist() if rows[0] >= 0 else []
+    def find_firsts(self, offsets: Array, first: int, stop: int) -> Array:
+        """Return the first row with the id of each row in its query, for the queries `first` up to `stop`."""
+        rows = np.empty(offsets[stop] - offsets[first], "i8")
+        load_kernels("inputs.ids").find_firsts(self.ids, offsets, first, stop, rows)
+        return rows
+
+    def differ(self, other: IdColumn, rows: Array) -> Array:
+        """Return True for each id that is not that of a row of a comparable column."""
+        out = np.empty(len(rows), bool)
+        load_kernels("inputs.ids").differ(self.ids, other.ids, read_only(rows), out)
+        return out
 
     def order_ties(self, scores: Array, offsets: Array, threads: int | None = None) -> Array:
         """Return numbers in the order of the ids of documents with equal float32 scores, query by query."""
@@ -195,6 +202,21 @@ class IdColumn:
     def name(self, row: int) -> Any:
         """Return the id of one row."""
         return self.take(np.array([row])).names().tolist()[0]
+
+
+class IdIndex:
+    """A hash index of ids, which differ, by which the row of any id is found."""
+
+    def __init__(self, column: IdColumn) -> None:
+        self._column = column
+        self._slots = np.zeros(1 << (2 * len(column)).bit_length(), "u4")  # at least half of them are free
+        load_kernels("inputs.ids").index(column.ids, len(column), self._slots)
+
+    def find(self, ids: IdColumn) -> Array:
+        """Return the row of each id of a comparable column, or ABSENT."""
+        rows = np.empty(len(ids), "i8")
+        load_kernels("inputs.ids").look_up(ids.ids, self._column.ids, read_only(self._slots), rows)
+        return rows
 
 
 def concatenate_columns(columns: Sequence[IdColumn]) -> IdColumn:

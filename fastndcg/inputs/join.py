@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, shorten
-from fastndcg.inputs.ids import IdColumn, concatenate_columns, join_segments, make_comparable, run_on_spans
+from fastndcg.inputs.ids import ABSENT, IdColumn, IdIndex, join_segments, make_comparable, run_on_spans
 from fastndcg.inputs.table import Qrels, Run, Table
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.kernels.shared import MAX_RANK, JudgedIds, MatchedLabels, RetrievedIds
@@ -19,7 +19,6 @@ from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_offsets, count_before, put, read_only
 
-ABSENT = -1
 SAMPLE = 1000  # queries, and documents of them, whose ids are compared
 CHANGES: dict[str, Callable[[str], str]] = {
     "blanks around them": str.strip,
@@ -203,12 +202,8 @@ def take_first_documents(run: Run, n: int, convention: Convention, threads: int 
 
 def find_ids(ids: IdColumn, other_ids: IdColumn, what: str, sides: tuple[str, str]) -> Array:
     """Return the index of each id among `other_ids`, which differ, or ABSENT."""
-    all_ids = concatenate_columns(make_comparable(ids, other_ids, what, sides))
-    codes, _ = all_ids.factorize()
-    n_ids = len(ids)
-    indices = np.full(len(codes), ABSENT, "i8")
-    indices[codes[n_ids:]] = np.arange(len(codes) - n_ids)
-    return np.asarray(indices[codes[:n_ids]])
+    own, others = make_comparable(ids, other_ids, what, sides)
+    return IdIndex(others).find(own)
 
 
 def make_rankings(

@@ -737,7 +737,7 @@ def _read_repeated(frame: Frame, options: Options, source: Source | None) -> Qre
     source = source or Source("`truth`", "row")
     run = _read_scores(frame, options, source)
     judged = _RepeatedQrels.of_frame(frame, options.threads, source)
-    _, firsts, owners = np.unique(judged.number_pairs(), return_index=True, return_inverse=True)
+    owners, firsts = judged.number_pairs(options.threads)
     differs = judged.values != judged.values[firsts][owners]
     if differs.any():
         row = int(np.argmax(differs))
@@ -748,4 +748,4 @@ def _read_repeated(frame: Frame, options: Options, source: Source | None) -> Qre
             *judged.source.pair(*map(judged.input_row, (first, row))),
             ". Give it one",
         )
-    return judged.keep(np.sort(firsts)).beside(run)
+    return judged.keep(firsts).beside(run)

@@ -376,10 +376,18 @@ class Table(ReadOnly, Exportable):
         taken = TableRows.in_order(self.queries.take(queries), offsets, self.documents.take(rows), self.values[rows])
         return self.from_distinct_rows(taken, Source(f"the {self.what}"))
 
-    def number_pairs(self) -> Array:
-        """Return a number for each row, equal for rows of one document of a query."""
-        codes, firsts = self.documents.factorize()
-        return np.repeat(np.arange(len(self.queries)), np.diff(self.offsets)) * len(firsts) + codes
+    def number_pairs(self, threads: int | None = None) -> tuple[Array, Array]:
+        """Number the documents of all queries, and return that of each row, and the first row of each number."""
+        found: dict[int, Array] = {}
+
+        def find(first: int, stop: int) -> None:
+            found[first] = self.documents.find_firsts(self.offsets, first, stop)
+
+        run_on_spans(self.offsets, find, threads)
+        rows = np.concatenate([found[first] for first in sorted(found)])
+        is_first = rows == np.arange(len(rows))
+        numbers = np.cumsum(is_first) - 1
+        return numbers[rows], np.flatnonzero(is_first)
 
     def keep(self, rows: Array, values: Array | None = None) -> Self:
         """Return a table of some rows in their order, and of all queries, with new values if they are given."""
@@ -493,9 +501,11 @@ class Table(ReadOnly, Exportable):
         duplicates: dict[int, list[int]] = {}
 
         def find(first: int, stop: int) -> None:
-            rows = self.documents.find_duplicate(self.offsets, first, stop)
-            if rows:
-                duplicates[first] = rows
+            firsts = self.documents.find_firsts(self.offsets, first, stop)
+            begin = int(self.offsets[first])
+            place = int(np.argmax(firsts != np.arange(begin, begin + len(firsts)))) if len(firsts) else 0
+            if place:  # the first row of a span is no repeat
+                duplicates[first] = [int(firsts[place]), begin + place]
 
         run_on_spans(self.offsets, find, threads)
         return duplicates[min(duplicates)] if duplicates else []

@@ -12,8 +12,8 @@ import numpy as np
 from fastndcg.errors import Choice, InvalidInputError, shorten
 from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.frames import is_frame
-from fastndcg.inputs.ids import IdColumn, split_spans
-from fastndcg.inputs.join import ABSENT, find_ids, refuse_disjoint, refuse_missing
+from fastndcg.inputs.ids import ABSENT, IdColumn, split_spans
+from fastndcg.inputs.join import find_ids, refuse_disjoint, refuse_missing
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.records import is_records
 from fastndcg.inputs.table import Qrels

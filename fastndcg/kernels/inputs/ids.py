@@ -134,27 +134,79 @@ def factorize(ids, rows, out_codes, out_firsts):
     return n_codes
 
 
+@kernel
+def index(ids, n_ids, slots):
+    """Fill a hash index, of more slots, with the rows of ids, which differ."""
+    mask = make_mask(slots.shape[0])
+    for i in range(n_ids):
+        slot = first_slot(hash_id(ids, i), mask)
+        while is_alive(slots[slot], NO_BASE):
+            slot = next_slot(slot, mask)
+        slots[slot] = make_entry(i, NO_BASE)
+
+
+@kernel
+def look_up(ids, others, slots, out):
+    """Write the row of each id in others, of which `slots` is the hash index, or -1."""
+    mask = make_mask(slots.shape[0])
+    for i in range(out.shape[0]):
+        slot = first_slot(hash_id(ids, i), mask)
+        row = -1
+        while row < 0 and is_alive(slots[slot], NO_BASE):
+            other = get_number(slots[slot], NO_BASE)
+            if is_equal(ids, i, others, other):
+                row = other
+            else:
+                slot = next_slot(slot, mask)
+        out[i] = row
+
+
 @kernel(allocates=True)
-def find_duplicate(ids, offsets, first, stop, out):
-    """Write the rows of the first id that occurs twice in a query from `first` up to `stop`, -1 without one."""
+def find_firsts(ids, offsets, first, stop, out):
+    """Write the first row with the id of each row in its query, for the queries from `first` up to `stop`."""
     longest = 0
     for q in range(first, stop):
         longest = max(longest, offsets[q + 1] - offsets[q])
     slots = np.zeros(count_slots(longest), np.uint32)
-    out[:] = -1
+    begin = offsets[first]
     for q in range(first, stop):
-        base = np.uint32(offsets[q] - offsets[first])
+        base = np.uint32(offsets[q] - begin)
         mask = make_mask(count_slots(offsets[q + 1] - offsets[q]))
         for i in range(offsets[q], offsets[q + 1]):
             slot = first_slot(hash_id(ids, i), mask)
-            while is_alive(slots[slot], base):
+            row = i
+            while row == i and is_alive(slots[slot], base):
                 other = offsets[q] + get_number(slots[slot], base)
                 if is_equal(ids, i, ids, other):
-                    out[0] = other
-                    out[1] = i
-                    return
-                slot = next_slot(slot, mask)
-            slots[slot] = make_entry(i - offsets[q], base)
+                    row = other
+                else:
+                    slot = next_slot(slot, mask)
+            if row == i:
+                slots[slot] = make_entry(i - offsets[q], base)
+            out[i - begin] = row
+
+
+@kernel
+def find_best(codes, values, places, out):
+    """Write the row of each code with the highest value, NaN being the lowest, and of equal ones the lowest place."""
+    out[:] = -1
+    for i in range(codes.shape[0]):
+        best = out[codes[i]]
+        if best < 0:
+            out[codes[i]] = i
+            continue
+        value = values[i]
+        highest = values[best]
+        is_equal_value = value == highest or (value != value and highest != highest)
+        if value > highest or (highest != highest and value == value) or (is_equal_value and places[i] < places[best]):
+            out[codes[i]] = i
+
+
+@kernel
+def differ(left, right, rows, out):
+    """Write True for each id of `left` that is not the id of `right` in the given row."""
+    for i in range(rows.shape[0]):
+        out[i] = not is_equal(left, i, right, rows[i])
 
 
 @kernel
