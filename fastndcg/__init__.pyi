@@ -42,9 +42,12 @@ from fastndcg.inputs.table import Qrels as Qrels
 from fastndcg.inputs.table import Run as Run
 from fastndcg.installation import show_versions as show_versions
 from fastndcg.installation import warmup as warmup
+from fastndcg.judging.bounds import Bounds as Bounds
+from fastndcg.judging.bounds import bounds as bounds
 from fastndcg.judging.judges import JudgeComparison as JudgeComparison
 from fastndcg.judging.judges import compare_judges as compare_judges
 from fastndcg.judging.judges import estimate_with_judge as estimate_with_judge
+from fastndcg.judging.next_judgments import judge_next as judge_next
 from fastndcg.link_prediction import evaluate_pairs as evaluate_pairs
 from fastndcg.metrics.custom import register as register
 from fastndcg.metrics.families import CATALOG as CATALOG

@@ -26,6 +26,7 @@ FusionKind: TypeAlias = Literal["scores", "ranks", "training", "normalization"]
 IntervalMethod: TypeAlias = Literal["auto", "t", "percentile", "betting"]
 PartInterval: TypeAlias = Literal["auto", "t"]
 GateInterval: TypeAlias = Literal["auto", "t", "betting"]
+JudgingMethod: TypeAlias = Literal["difference", "move_to_front", "max_mean", "depth"]
 MetricFamily: TypeAlias = Literal[
     "gains", "counts", "first_relevant", "cascades", "pairs", "judgments", "subtopics", "agreement", "beyond_accuracy",
     "spans", "custom"

@@ -78,6 +78,7 @@ def make_choices() -> str:
     from fastndcg.inputs import duplicates
     from fastndcg.inputs.formats import FORMATS_BY_NAME
     from fastndcg.inputs.writers import WRITERS
+    from fastndcg.judging.next_judgments import METHODS as JUDGING_METHODS
     from fastndcg.integrations.sklearn import RESPONSE_METHODS
     from fastndcg.metrics.families import AGGREGATES, FAMILIES
     from fastndcg.metrics.families.spans import OVERLAP
@@ -107,6 +108,7 @@ def make_choices() -> str:
         "IntervalMethod": settings.INTERVALS,
         "PartInterval": settings.PART_INTERVALS,
         "GateInterval": settings.GATE_INTERVALS,
+        "JudgingMethod": JUDGING_METHODS,
         "MetricFamily": [*FAMILIES, CUSTOM],
         "MetricFunction": FUNCTIONS,
         "MissingTruth": MISSING_TRUTH,

@@ -28,15 +28,20 @@ class NamedRuns(NamedTuple):
     runs: tuple[Run, ...]
 
 
-def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
-    """Read two or more runs: {name: run}, pairs of a name and a run, paths, or runs without names."""
+def read_runs(
+    runs: Any, options: Options, argument: str = "runs", least: int = FEWEST, *, is_closed: bool = True
+) -> NamedRuns:
+    """
+    Read two or more runs: {name: run}, pairs of a name and a run, paths, or runs without names.
+
+    With `is_closed`, documents that a query has twice leave no empty ranks.
+    """
     pairs = pair_names(runs, argument, "run")
     if isinstance(runs, Mapping):
         refuse_one_run(runs, argument)
-    named = check_names(pairs, argument, "runs", "Add a run")
-    return NamedRuns(
-        tuple(named), tuple([_read_run(run, f"{argument}[{name!r:.200}]", options) for name, run in named.items()])
-    )
+    named = check_names(pairs, argument, "runs", "Add a run", least)
+    read = [_read_run(run, f"{argument}[{name!r:.200}]", options, is_closed) for name, run in named.items()]
+    return NamedRuns(tuple(named), tuple(read))
 
 
 def read_judgments(judgments: Any, options: Options, argument: str) -> Qrels:
@@ -103,12 +108,13 @@ def are_pairs(systems: Sequence[Any]) -> bool:
     return all(isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str) for pair in systems)
 
 
-def _read_run(run: Any, name: str, options: Options) -> Run:
+def _read_run(run: Any, name: str, options: Options, is_closed: bool) -> Run:
     """Read one run, in which documents that a query has twice count as it says."""
     if not isinstance(run, str | dict | Run):  # as most runs are
         run = _read_items(run, name, options)
     try:
-        return settle_closed(read_run_form(run, name, options))
+        read = read_run_form(run, name, options)
+        return settle_closed(read) if is_closed else read
     except FastndcgError as error:
         raise error.reword(before=f"`{name}`: ") from None
 

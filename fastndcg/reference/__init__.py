@@ -66,6 +66,8 @@ from fastndcg.reference.other_functions import compare_judges as compare_judges
 from fastndcg.reference.other_functions import estimate_with_judge as estimate_with_judge
 from fastndcg.reference.other_functions import evaluate_spans as evaluate_spans
 from fastndcg.reference.other_functions import index_recall as index_recall
+from fastndcg.reference.unjudged import bounds as bounds
+from fastndcg.reference.unjudged import judge_next as judge_next
 from fastndcg.results.kinds import PairResults, check_pairs
 from fastndcg.results.results import Results
 from fastndcg.scoring.embeddings import Embeddings
