@@ -102,6 +102,7 @@ GUIDES = {  # of the pages of the API, by names: each links its guide
     "guides/index_recall": "index_recall IndexRecall",
     "guides/judges": "estimate_with_judge compare_judges JudgeComparison JudgeEstimate SystemAgreement RankedSystem "
     "LabelCount Confusion",
+    "guides/unjudged_documents": "bounds Bounds Bound QueryBound judge_next NextJudgment",
     "guides/diversity": "DiversityQrels Patterns",
     "guides/spans": "evaluate_spans SpanResults",
     "guides/agreement": "agreement Agreement",

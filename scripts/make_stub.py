@@ -78,8 +78,8 @@ def make_choices() -> str:
     from fastndcg.inputs import duplicates
     from fastndcg.inputs.formats import FORMATS_BY_NAME
     from fastndcg.inputs.writers import WRITERS
-    from fastndcg.judging.next_judgments import METHODS as JUDGING_METHODS
     from fastndcg.integrations.sklearn import RESPONSE_METHODS
+    from fastndcg.judging.next_judgments import METHODS as JUDGING_METHODS
     from fastndcg.metrics.families import AGGREGATES, FAMILIES
     from fastndcg.metrics.families.spans import OVERLAP
     from fastndcg.named_conventions import CHOICES, KINDS, conventions

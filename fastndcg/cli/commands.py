@@ -376,6 +376,43 @@ documents moved, and which queries changed most. What is not given for AFTER is 
         "embeddings", EMBEDDINGS,
         inputs="qrels runs qrels_after",
     ),
+    "bounds": Command(
+        "judging:run_bounds", "QRELS RUN [RUN ...]", "bound what unjudged documents could make of means",
+        """\
+Bound the means of runs, and their differences from the first run: the lowest and the highest value over all labels of
+the unjudged documents that a run has. The bounds need no assumption. A difference is certain if its sign holds
+whatever is judged.
+""",
+        """\
+  fastndcg bounds qrels.txt a.run b.run -m ndcg@10 --labels 0,1,2,3
+  fastndcg bounds qrels.txt a.run b.run -m p@10,rbp,map --json
+""",
+        {
+            "": "qrels, runs (judged)",
+            "what is computed": "metrics (bounds), labels, names, convention, threads",
+            **READING,
+            **CHUNKS,
+            **OUTPUT,
+        },
+    ),
+    "judge-next": Command(
+        "judging:run_judge_next", "QRELS RUN [RUN ...] -n N", "choose the unjudged documents to judge first",
+        """\
+Choose the unjudged documents to judge first, with the reason: those whose labels narrow the bounds of the differences
+of two or more runs most, or those that pooling chooses: by depth, by move-to-front, or by max-mean.
+""",
+        """\
+  fastndcg judge-next qrels.txt a.run b.run -m ndcg@10 -n 50 --labels 0,1,2,3
+  fastndcg judge-next qrels.txt a.run b.run c.run -n 100 --method move_to_front --format csv -o judge.csv
+""",
+        {
+            "": "qrels, runs (judged), n (judged)",
+            "what is computed": "metric (bounds), method (judged), labels, names, convention, threads",
+            **READING,
+            **CHUNKS,
+            **OUTPUT,
+        },
+    ),
     "agreement": Command(
         "compare:run_agreement", "RUN RUN", "compare the rankings of two runs by rank correlation and overlap",
         """\

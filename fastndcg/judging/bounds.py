@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,6 +92,13 @@ class Bounds(Table[Bound]):
 
     `bounds` makes it. Rows are those of the means, and then of the differences.
 
+    Parameters
+    ----------
+    unjudged : Unjudged
+        The unjudged documents of all systems.
+    metrics : tuple of Metric
+        The metrics.
+
     Examples
     --------
     >>> b = fn.bounds({"q": {"d1": 1, "d2": 0}}, {"a": {"q": ["d2", "new", "d1"]}, "b": {"q": ["d1", "new"]}}, "p@2")
@@ -122,7 +128,10 @@ class Bounds(Table[Bound]):
         if differences:
             columns.append(Column("certain", lambda row: {True: "yes", False: "no", None: ""}[row.certain], left=True))
         outer = dict.fromkeys(row.metric for row in (*own, *differences) if not row.is_exact)
-        notes = [f"{metric}: bounds beyond what labels can reach, in queries with many unjudged documents" for metric in outer]
+        notes = [
+            f"{metric}: bounds beyond what labels can reach, in queries with many unjudged documents"
+            for metric in outer
+        ]
         super().__init__([*own, *differences], columns, [*unjudged.notes, *notes])
 
     @property
@@ -206,7 +215,9 @@ class Bounds(Table[Bound]):
     def _find_metric(self, metric: str | Metric | None) -> str:
         name = str(self.metrics[0] if metric is None else parse_metrics(metric)[0])
         if name not in self._metric_bounds:
-            raise InvalidInputError(f"`metric` must be one of {', '.join(self._metric_bounds)}, not {name}. Bound it, too")
+            raise InvalidInputError(
+                f"`metric` must be one of {', '.join(self._metric_bounds)}, not {name}. Bound it, too"
+            )
         return name
 
     def _find_case(self, system: str, against: str | None, metric: str) -> QueryCases:

@@ -27,7 +27,7 @@ class Highest(NamedTuple):
     """
     The highest difference of each query, -inf for a query that is undefined whatever its labels.
 
-    `given` is (n_items, n_gains): the highest difference if the item had this gain. None if it was not asked for.
+    `given` is (n_items, n_gains): the highest difference if the item had this gain. None if it was not requested.
     """
 
     values: Array
@@ -62,7 +62,8 @@ class MetricBounds:
         """True for each query that has labels with which the metric is undefined."""
         if not self.may_be_undefined or self.gains[0] > 0:
             return np.zeros(self.unjudged.n_queries, bool)
-        return np.bincount(self.unjudged.pool_queries[self.pool_gains > 0], minlength=self.unjudged.n_queries) == 0
+        n_positive = np.bincount(self.unjudged.pool_queries[self.pool_gains > 0], minlength=self.unjudged.n_queries)
+        return np.asarray(n_positive == 0)
 
     def find_gains(self, labels: Array) -> Array:
         """Return the gain of each label, 0 or 1 for relevant ones if the metric is binary."""
@@ -72,6 +73,9 @@ class MetricBounds:
 
     def find_highest(self, own: str | None, other: str | None, *, given: bool = False) -> Highest:
         """Return the highest difference of two systems. None is a system that ranks nothing."""
+        return self._find_highest(own, other, given)
+
+    def _find_highest(self, own: str | None, other: str | None, given: bool) -> Highest:
         raise NotImplementedError
 
     def expect(self, places: Places, discount: Value) -> Array:
@@ -115,7 +119,7 @@ class MetricBounds:
         return queries[order], places.take(order)
 
     def choose_items(self, places: Array) -> tuple[Array, Array]:
-        """Return the items at some places of which labels differ in gain, in the order of queries, and their offsets."""
+        """Return the items at some places, none if their gains are known, and the offsets of their queries."""
         places = places if len(self.gains) > 1 else places[:0]
         return places, read_only(
             count_before(np.bincount(self.unjudged.item_queries[places], minlength=self.unjudged.n_queries))
@@ -132,24 +136,24 @@ class SumBounds(MetricBounds):
         if name is None:
             return np.zeros(self.unjudged.n_items), np.zeros(self.unjudged.n_queries)
         system = self.unjudged.systems[name]
-        discount = self.choose_discount()
+        discount = self._choose_discount()
         judged = self.find_gains(system.labels) * self.expect(system.judged, discount)
-        scale = self.find_scale(system)
+        scale = self._find_scale(system)
         base = self.sum_by_query(system.queries, judged) * scale
         return self.expect(system.items, discount) * scale[self.unjudged.item_queries], base
 
-    def choose_discount(self) -> Value:
+    def _choose_discount(self) -> Value:
         """Return the discount of the metric, or of the convention."""
         p = self.metric.get("p")
         if p is not None:
             return float(p)
         return self.metric.get("discount") or self.metric.record.discount or self.unjudged.convention.discount
 
-    def find_scale(self, system: SystemRanks) -> Array:
+    def _find_scale(self, system: SystemRanks) -> Array:
         """Return what multiplies the sum of each query."""
         return np.ones(len(system.n_retrieved))
 
-    def find_highest(self, own: str | None, other: str | None, *, given: bool = False) -> Highest:
+    def _find_highest(self, own: str | None, other: str | None, given: bool) -> Highest:
         (own_weights, own_base), (other_weights, other_base) = self.weigh(own), self.weigh(other)
         added = np.multiply.outer(own_weights - other_weights, self.gains)
         most = added.max(axis=1)
@@ -173,10 +177,10 @@ class PrecisionBounds(SumBounds):
     }  # fmt: skip
     is_binary = True
 
-    def choose_discount(self) -> Value:
+    def _choose_discount(self) -> Value:
         return "none"
 
-    def find_scale(self, system: SystemRanks) -> Array:
+    def _find_scale(self, system: SystemRanks) -> Array:
         is_k = self.metric.k is not None and self.unjudged.convention.precision_denominator == "k"
         n = np.full(len(system.n_retrieved), self.metric.k) if is_k else np.minimum(system.n_retrieved, self.k)
         return 1.0 / np.maximum(n, 1)
@@ -188,13 +192,13 @@ class RatioBounds(SumBounds):
     needed: ClassVar[dict[str, tuple[Any, ...]]] = {"ideal": ("judged",)}
     may_be_undefined = True
 
-    def make_ideal(self, n: int) -> Array:
+    def _make_ideal(self, n: int) -> Array:
         """Return the sum of the ideal ranking for a gain of 1 of 0, 1, … n documents."""
         deepest = n if self.metric.k is None else min(n, self.metric.k)
-        table = make_discounts(self.choose_discount(), max(deepest, 1))
+        table = make_discounts(self._choose_discount(), max(deepest, 1))
         return table.sums[: deepest + 1] + table.rests[: deepest + 1]
 
-    def find_highest(self, own: str | None, other: str | None, *, given: bool = False) -> Highest:
+    def _find_highest(self, own: str | None, other: str | None, given: bool) -> Highest:
         (own_weights, own_base), (other_weights, other_base) = self.weigh(own), self.weigh(other)
         weights = own_weights - other_weights
         order = np.lexsort((-weights, self.unjudged.item_queries))
@@ -204,7 +208,7 @@ class RatioBounds(SumBounds):
         offsets = self.unjudged.offsets
         longest = int(np.bincount(self.unjudged.pool_queries).max(initial=0) + np.diff(offsets).max(initial=0))
         out, out_given = self.make_outputs(len(order), given)
-        arrays = [weights[order], offsets, own_base - other_base, self.gains, pool, self.make_ideal(longest + 1)]
+        arrays = [weights[order], offsets, own_base - other_base, self.gains, pool, self._make_ideal(longest + 1)]
         arrays = [read_only(array) for array in arrays]
         run_on_spans(
             offsets, lambda first, stop: kernels.find_highest_ratio(*arrays, first, stop, out, out_given),
@@ -219,12 +223,12 @@ class RecallBounds(RatioBounds):
     needed: ClassVar[dict[str, tuple[Any, ...]]] = {"precision_mean": ("macro",)}
     is_binary = True
 
-    def choose_discount(self) -> Value:
+    def _choose_discount(self) -> Value:
         return "none"
 
-    def make_ideal(self, n: int) -> Array:
-        is_cut = self.metric.k is not None and self.unjudged.convention.recall_denominator != "n_relevant"
-        return np.minimum(np.arange(n + 1.0), self.metric.k if is_cut else n)
+    def _make_ideal(self, n: int) -> Array:
+        is_cut = self.unjudged.convention.recall_denominator != "n_relevant"
+        return np.minimum(np.arange(n + 1), (self.metric.k or n) if is_cut else n).astype("f8")
 
 
 class FirstBounds(MetricBounds):
@@ -244,7 +248,7 @@ class FirstBounds(MetricBounds):
             groups[:, 2] = np.bincount(queries[is_first], minlength=len(groups))
         return groups
 
-    def find_highest(self, own: str | None, other: str | None, *, given: bool = False) -> Highest:
+    def _find_highest(self, own: str | None, other: str | None, given: bool) -> Highest:
         ranks, others = self.place(own), self.place(other)
         falling = -np.where(others.starts > 0, others.starts, BEYOND)
         rising = np.where(ranks.starts > 0, ranks.starts, BEYOND)
@@ -258,12 +262,12 @@ class FirstBounds(MetricBounds):
             offsets, lambda first, stop: kernels.find_highest_first(*arrays, first, stop, out, out_given),
             self.unjudged.threads, COST,
         )  # fmt: skip
-        others = np.repeat(out[:, None], len(self.gains), axis=1)
-        return Highest(out, np.ones(len(out), bool), self.fill_given(others, out_given, order) if given else None)
+        same = np.repeat(out[:, None], len(self.gains), axis=1)
+        return Highest(out, np.ones(len(out), bool), self.fill_given(same, out_given, order) if given else None)
 
-    def fill_given(self, others: Array, given: Array, order: Array) -> Array:
-        """Return the values for all items. Those that are left out have the values of their query in `others`."""
-        filled = others[self.unjudged.item_queries]
+    def fill_given(self, spare: Array, given: Array, order: Array) -> Array:
+        """Return the values for all items. Those that are left out have the values of their query in `spare`."""
+        filled = np.asarray(spare[self.unjudged.item_queries])
         filled[order] = given
         return filled
 
@@ -295,14 +299,15 @@ class AveragePrecisionBounds(FirstBounds):
         measured = self.measure(places)
         chosen = measured.starts < BEYOND
         counts = np.bincount(queries[chosen], minlength=self.unjudged.n_queries)
-        return Found(*(read_only(array[chosen]) for array in measured), read_only(count_before(counts)))
+        starts, each, both = (read_only(array[chosen]) for array in measured)
+        return Found(starts, each, both, read_only(count_before(counts)))
 
     def count_relevant(self) -> Array:
         """Return the number of relevant documents of each query, with all items if no label is not relevant."""
         n = self.sum_by_query(self.unjudged.pool_queries, self.pool_gains).astype("i8")
         return n + np.diff(self.unjudged.offsets) if self.gains[0] > 0 else n
 
-    def find_highest(self, own: str | None, other: str | None, *, given: bool = False) -> Highest:
+    def _find_highest(self, own: str | None, other: str | None, given: bool) -> Highest:
         queries = self.unjudged.item_queries
         measured, others = self.measure(self.place(own)), self.measure(self.place(other))
         counted = (measured.starts < BEYOND) | (others.starts < BEYOND)
@@ -315,7 +320,9 @@ class AveragePrecisionBounds(FirstBounds):
         denominators = np.arange(int((n_relevant + np.diff(self.unjudged.offsets)).max(initial=0)) + 2.0)
         if self.unjudged.convention.ap_denominator != "n_relevant" and self.metric.k is not None:
             is_k = self.unjudged.convention.ap_denominator == "k"
-            denominators = np.full_like(denominators, self.metric.k) if is_k else np.minimum(denominators, self.metric.k)
+            denominators = (
+                np.full_like(denominators, self.metric.k) if is_k else np.minimum(denominators, self.metric.k)
+            )
         out, out_given = self.make_outputs(len(order), given)
         out_given_spare = np.empty((len(out), 2))
         is_exact = np.empty(len(out), bool)
@@ -330,8 +337,8 @@ class AveragePrecisionBounds(FirstBounds):
             ),
             self.unjudged.threads, 1 << 6,
         )  # fmt: skip
-        others = out_given_spare if is_free else out[:, None]
-        return Highest(out, is_exact, self.fill_given(others, out_given, order) if given else None)
+        spare = out_given_spare if is_free else out[:, None]
+        return Highest(out, is_exact, self.fill_given(spare, out_given, order) if given else None)
 
 
 def _put_back(rows: Array, order: Array) -> Array:

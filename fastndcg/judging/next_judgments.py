@@ -70,7 +70,7 @@ def judge_next(
 
     Parameters
     ----------
-    truth, labels, convention, threads
+    truth
         See `bounds`.
     systems : {name: run}, list of paths, or list of (name, run)
         Two systems or more for 'difference', else one or more.
@@ -84,6 +84,8 @@ def judge_next(
         'move_to_front': from the systems with the fewest documents above that are not relevant. 'max_mean': from the
         systems with the highest share of relevant documents above, (r + 1) / (n + 2) of n. Both count what was chosen
         from a system and has no label yet as not relevant.
+    labels, convention, threads
+        See `bounds`.
 
     Returns
     -------
@@ -157,7 +159,9 @@ def measure_narrowing(bounds: MetricBounds) -> tuple[Array, list[str]]:
         n_open += is_open
     notes = [] if n_open else ["the order of all systems is certain, whatever is judged: values are of all pairs"]
     if is_outer:
-        notes.append(f"{bounds.metric}: of queries with many unjudged documents, values are the most that labels change")
+        notes.append(
+            f"{bounds.metric}: of queries with many unjudged documents, values are the most that labels change"
+        )
     return total if n_open else of_all, notes
 
 
@@ -198,8 +202,9 @@ def measure_priority(metric: Metric, unjudged: Unjudged, method: str) -> Array:
         n_others += _count_above(queries, ranks, queries, ranks)
         priority = -n_others.astype("f8")
         if method == "max_mean":  # a system is read from the top, so that no document comes before those above it
-            shares = (n_relevant + 1) / (n_relevant + n_others + 2)
-            priority = np.minimum.accumulate(shares - 2 * queries) + 2 * queries  # starts again in each query
+            shares, places = np.unique((n_relevant + 1) / (n_relevant + n_others + 2), return_inverse=True)
+            lowest = np.minimum.accumulate(places - queries * len(shares))  # it starts again in each query
+            priority = shares[lowest + queries * len(shares)]
         best[items] = np.maximum(best[items], priority)
     return best
 

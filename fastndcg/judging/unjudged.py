@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.engine.apply import apply_convention
-from fastndcg.errors import Choice, InvalidInputError, reworded, shorten
+from fastndcg.errors import Choice, InvalidInputError, Words, reworded, shorten
 from fastndcg.forms.named_systems import read_judgments, read_runs
 from fastndcg.inputs.ids import IdColumn, concatenate_comparable, run_on_spans
 from fastndcg.inputs.join import QRELS_AND_RUN, find_ids, join
@@ -40,7 +40,7 @@ def check_choices(needed: Mapping[str, tuple[Any, ...]], convention: Convention,
         if getattr(convention, field) not in choices:
             raise InvalidInputError(
                 f"`convention` must have {field} {' or '.join(map(repr, choices))} for {what}, not "
-                f"{getattr(convention, field)!r}. Take ",
+                f"{shorten(getattr(convention, field))}. Take ",
                 Choice(field, choices[:1]),
             )
 
@@ -140,7 +140,11 @@ class _JoinedSystem:
 
     def __init__(self, qrels: Qrels, run: Run, convention: Convention, options: Options) -> None:
         if run.duplicates is not None:
-            qrels, run = run.duplicates.apply_to_both(qrels, run, convention)
+            own, run = run.duplicates.apply_to_both(qrels, run, convention)
+            if len(own) != len(qrels) or not np.array_equal(own.values, qrels.values):
+                raise InvalidInputError(
+                    f"judgments must be of documents, not of chunks as in {run.source.name}. Give ids of documents"
+                )
         if run.is_counted:
             raise InvalidInputError(
                 f"{run.source.name} must have each document once, as a label is of a document, so that "
@@ -222,8 +226,9 @@ def _check_labels(labels: Any, qrels: Qrels) -> Array:
     if is_other.any():
         known = sorted({*chosen.tolist(), *np.unique(qrels.values[qrels.values >= 0]).tolist()})
         shown = ", ".join(f"{label:g}" for label in known)
+        remedy = Words(f"labels=({shown})", f"--labels {shown.replace(' ', '')}")
         qrels.refuse(
             is_other, f"be among `labels`, which are {', '.join(f'{label:g}' for label in chosen)}",
-            f"Give all labels that a judge may choose: labels=({shown})",
+            "Give all labels that a judge may choose: ", remedy,
         )  # fmt: skip
     return chosen

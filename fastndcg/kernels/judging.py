@@ -17,8 +17,8 @@ cumulated   (deepest + 1,)           float64, what the ideal ranking divides by 
 own_starts, own_sizes      (n_items,)  int32, the first rank and the size of the item's tie group in the first system.
                                      An absent document has the rank 0
 other_starts, other_sizes  (n_items,)  int32, those of the second system
-own_first, other_first     (n_queries, 3)  int32, start, size and number of relevant documents of the first tie group that
-                                     has any by the judgments; all 0 without one
+own_first, other_first     (n_queries, 3)  int32, start, size and number of relevant documents of the first tie group
+                                     that has any by the judgments; all 0 without one
 values      (n_ranks + 1,)           float64, the value of a first relevant document at a rank; beyond the end 0
 own, other           the items in the two systems for AP, as `Placed`
 own_found, other_found     the relevant documents of the judgments in the two systems, as `Found`
@@ -54,7 +54,7 @@ class Placed(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Relevant documents in a system, in rising order of starts: see `Placed`. Those of query q are from offsets[q] on."""
+    """Relevant documents in a system, those of query q from offsets[q] on in rising order of starts: see `Placed`."""
 
     starts: np.ndarray
     each: np.ndarray
@@ -73,8 +73,8 @@ def solve_ratio(weights, sums, fixed, label, ratio, base, gains, pool, cumulated
     """
     Return the highest ratio of a query, as Dinkelbach's method finds it from the ratio of any labels.
 
-    With c[j] items of label j or more, numerator and denominator are sums over j of functions of c[j] alone: for a given
-    ratio the best counts, which fall with j, come from one pass over each label.
+    With c[j] items of label j or more, numerator and denominator are sums over j of functions of c[j] alone. For a
+    given ratio the best counts, which fall with j, come from one pass over each label.
     """
     n_labels = gains.shape[0]
     deepest = cumulated.shape[0] - 1
@@ -214,9 +214,7 @@ def find_highest_first(
     for q in range(first, stop):
         a, b = offsets[q], offsets[q + 1]
         ranks = own_starts[a:b], own_sizes[a:b], other_starts[a:b], other_sizes[a:b]
-        out[q] = solve_first(
-            ranks[0], ranks[1], ranks[2], ranks[3], -1, False, own_first[q], other_first[q], values
-        )
+        out[q] = solve_first(ranks[0], ranks[1], ranks[2], ranks[3], -1, False, own_first[q], other_first[q], values)
         for i in range(min(b, out_given.shape[0]) - a):
             for label in range(2):
                 out_given[a + i, label] = solve_first(

@@ -112,11 +112,13 @@ def _list_outcomes(
     judged = {document: label for document, label in truth[query].items() if label >= 0}
     documents = sorted({document for run in systems.values() for document in run.get(query, {})} - set(judged))
     if len(labels) ** len(documents) > ORDERS_LIMIT:
-        raise InvalidInputError(f"`reference` must have at most {ORDERS_LIMIT} labellings a query. Call fastndcg.bounds")
+        raise InvalidInputError(
+            f"`reference` must have at most {ORDERS_LIMIT} labellings a query. Call fastndcg.bounds"
+        )
     outcomes = []
     for chosen in itertools.product(labels, repeat=len(documents)):
         labelled = dict(zip(documents, chosen, strict=True))
-        own = {query: truth[query] | labelled}
+        own = {query: {**truth[query], **labelled}}
         outcome = {
             name: evaluate(own, {query: run.get(query, {})}, metric, convention=convention).values[0, 0].item()
             for name, run in systems.items()

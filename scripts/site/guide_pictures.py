@@ -1,8 +1,8 @@
 """
 The pictures of the guides.
 
-They show metrics against the cutoff, one ranking under each tie policy, the time of an evaluation of embeddings, and
-the parts of a change.
+They show metrics against the cutoff, one ranking under each tie policy, the time of an evaluation of embeddings, the
+parts of a change, and how judgments narrow the bounds of a difference.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ CUTOFFS = range(1, 21)
 CUTOFF_PLOT = Plot(
     "metrics against the cutoff", "nDCG, P and R of the demo data at cutoffs from 1 to 20", "cutoff k", "mean", list
 )
+
+JUDGMENTS_PLOT = Plot(
+    "judgments to certainty", "the width of the bounds of a difference against the number of judgments, by method",
+    "documents judged", "width of the bounds", list,
+)  # fmt: skip
+AT_ONCE = 40  # judgments that are revealed at once
 
 LABELS = (0, 1, 0, 2, 1, 0)
 SCORES = (3, 2, 2, 2, 1, 1)
@@ -60,9 +66,11 @@ TIME_WIDTH = 660
 def make_pages() -> dict[str, str | bytes]:
     """Return the pictures, in the colours of both themes."""
     lines = list_cutoff_lines()
+    judging_lines = [narrow_bounds(method) for method in ("difference", "depth", "move_to_front")]
     pages: dict[str, str | bytes] = {}
     for theme in TEXT:
         pages[f"_generated/pictures/cutoffs_{theme}.svg"] = draw(CUTOFF_PLOT, lines, theme)
+        pages[f"_generated/pictures/judgments_{theme}.svg"] = draw(JUDGMENTS_PLOT, judging_lines, theme)
         pages[f"_generated/pictures/ties_{theme}.svg"] = "\n".join(draw_ties(theme)) + "\n"
         pages[f"_generated/pictures/embeddings_{theme}.svg"] = "\n".join(draw_times(theme)) + "\n"
         pages[f"_generated/pictures/change_{theme}.svg"] = draw_change(theme) + "\n"
@@ -91,6 +99,23 @@ def list_cutoff_lines() -> list[Line]:
     every = [metric for row in metrics.values() for metric in row]
     means = fn.evaluate(demo / "qrels.txt", demo / "lambdarank.run", every).mean()
     return [Line(name, list(CUTOFFS), [means[metric] for metric in row]) for name, row in metrics.items()]
+
+
+def narrow_bounds(method: str) -> Line:
+    """Return the width of the bounds of the demo runs' difference while labels are revealed, until it is certain."""
+    demo = resources.files("fastndcg") / "demo"
+    hidden = fn.Qrels(demo / "qrels.txt")
+    runs = {name: fn.Run(demo / f"{name}.run") for name in ("pointwise", "lambdarank")}
+    truth: dict[str, dict[str, float]] = {query: {} for query in hidden}
+    line = Line(method, [], [])
+    while True:
+        difference = fn.bounds(truth, runs, "ndcg@10", labels=range(5)).difference("lambdarank", "pointwise")
+        line.x.append(sum(map(len, truth.values())))
+        line.y.append(difference.width)
+        if difference.certain:
+            return line
+        for row in fn.judge_next(truth, runs, "ndcg@10", AT_ONCE, method, labels=range(5)):
+            truth[row.query][row.document] = hidden[row.query][row.document]
 
 
 def draw_ties(theme: str) -> list[str]:

@@ -1,15 +1,11 @@
 """bounds and judge_next: every labelling by brute force, the definitions by hand, and what must not be accepted."""
 
-import itertools
-import math
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 import fastndcg as fn
-from strategies import examples
 
 METRICS = ["ndcg", "ndcg@2", "dcg@3", "cg@2", "p", "p@3", "r@2", "rbp", "rr", "rr@2", "success@2", "ap", "ap@2"]
 CONVENTIONS = [
@@ -35,7 +31,9 @@ def unjudged_cases(draw, labels=(0, 1), most=3):
         judged = draw(st.lists(st.sampled_from(documents), unique=True))
         holes = [document for document in documents if document not in judged]
         judged += holes[most:]
-        truth[query] = {document: draw(st.sampled_from(labels)) for document in judged} | {"other": draw(st.sampled_from(labels))}
+        truth[query] = {document: draw(st.sampled_from(labels)) for document in judged} | {
+            "other": draw(st.sampled_from(labels))
+        }
         for run in systems.values():
             chosen = draw(st.lists(st.sampled_from(documents), unique=True))
             if chosen or draw(st.booleans()):
@@ -73,7 +71,9 @@ def test_bounds_are_those_of_every_labelling(metric, case, convention):
     check(*case, metric, (0, 1), convention)
 
 
-@pytest.mark.parametrize("metric", ["ndcg@3", "ndcg(gain=exp2)", "dcg@2", "p(rel=2)@3", "ap(rel=2)", "rbp(gain=linear)", "rr(rel=3)"])
+@pytest.mark.parametrize(
+    "metric", ["ndcg@3", "ndcg(gain=exp2)", "dcg@2", "p(rel=2)@3", "ap(rel=2)", "rbp(gain=linear)", "rr(rel=3)"]
+)
 @examples(20, plain=10)
 @given(case=unjudged_cases(labels=(0, 1, 2), most=3))
 def test_bounds_of_graded_labels_are_those_of_every_labelling(metric, case):
@@ -93,7 +93,10 @@ def test_labels_may_be_relevant_alone(metric, case):
 @given(case=unjudged_cases(), labels=st.sampled_from([(0, 1), (0, 1, 2), (0,), (1,)]))
 def test_next_judgments_are_those_that_narrow_most(metric, case, labels):
     truth, systems = case
-    truth = {query: {document: min(max(label, labels[0]), labels[-1]) for document, label in own.items()} for query, own in truth.items()}
+    truth = {
+        query: {document: min(max(label, labels[0]), labels[-1]) for document, label in own.items()}
+        for query, own in truth.items()
+    }
     expected = fn.reference.judge_next(truth, systems, metric, labels=labels)
     found = fn.judge_next(truth, systems, metric, 100, labels=labels)
     assert {(row.query, row.document) for row in found} == set(expected)
