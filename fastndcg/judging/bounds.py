@@ -119,20 +119,23 @@ class Bounds(Table[Bound]):
         differences = [
             self._bound(name, self.systems[0], metric) for metric in self._metric_bounds for name in self.systems[1:]
         ]
+        outer = dict.fromkeys(row.metric for row in (*own, *differences) if not row.is_exact)
+        notes = [
+            f"{metric}: bounds beyond what labels can reach, in queries with many unjudged documents"
+            for metric in outer
+        ]
+        super().__init__([*own, *differences], (), [*unjudged.notes, *notes])
+
+    def _print_columns(self) -> list[Column]:
         columns = [
             Column("system", _name_system, left=True),
             Column("metric", lambda row: row.metric, left=True),
             Column("as judged", lambda row: format_number(row.value, row.against is not None)),
             Column("bounds", lambda row: format_interval(row.low, row.high, row.against is not None)),
         ]
-        if differences:
+        if len(self.systems) > 1:
             columns.append(Column("certain", lambda row: {True: "yes", False: "no", None: ""}[row.certain], left=True))
-        outer = dict.fromkeys(row.metric for row in (*own, *differences) if not row.is_exact)
-        notes = [
-            f"{metric}: bounds beyond what labels can reach, in queries with many unjudged documents"
-            for metric in outer
-        ]
-        super().__init__([*own, *differences], columns, [*unjudged.notes, *notes])
+        return columns
 
     @property
     def means(self) -> dict[str, dict[str, tuple[float, float]]]:

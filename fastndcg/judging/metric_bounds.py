@@ -51,7 +51,6 @@ class MetricBounds:
         (self.metric,) = add_default_cutoff((metric,), unjudged.convention)
         check_choices(self.needed, unjudged.convention, str(metric))
         self.unjudged = unjudged
-        self.definition = read_definition(self.metric, unjudged.convention)
         self.gains, self.gain_of_label = np.unique(self.find_gains(unjudged.labels), return_inverse=True)
         self.n_ranks = max(1, *(int(one.n_retrieved.max(initial=1)) for one in unjudged.systems.values()))
         self.k = min(self.metric.k or self.n_ranks, self.n_ranks)
@@ -68,7 +67,8 @@ class MetricBounds:
     def find_gains(self, labels: Array) -> Array:
         """Return the gain of each label, 0 or 1 for relevant ones if the metric is binary."""
         levels, places = np.unique(labels, return_inverse=True)
-        gain = self.definition.is_relevant if self.is_binary else self.definition.gain
+        definition = read_definition(self.metric, self.unjudged.convention)
+        gain = definition.is_relevant if self.is_binary else definition.gain
         return np.array([float(gain(level)) for level in levels.tolist()])[places]
 
     def find_highest(self, own: str | None, other: str | None, *, given: bool = False) -> Highest:

@@ -62,6 +62,10 @@ EXAMPLES = {
         lambda: fn.index_recall(fn.Embeddings(VECTORS, ITEM_VECTORS), [[0]] * len(VECTORS), "recall@1, recall@2"),
         lambda one: (rows(one), one.first_lost.tolist(), one.relative_error.tolist(), str(one)),
     ),
+    "Bounds": (
+        lambda: fn.bounds({"q": {"d1": 1}}, {"a": {"q": ["new", "d1"]}, "b": {"q": ["d1"]}}, "ndcg@2"),
+        lambda one: (one.rows, one.notes, str(one), one.difference("b", "a"), one.queries("b").rows),
+    ),
     "Change": (
         lambda: fn.explain_change(LABELS, SCORES, SCORES[::-1], "ndcg@2"),
         lambda one: (str(one), one.parts, one.queries().rows, one.documents(1).rows),
