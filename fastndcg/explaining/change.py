@@ -638,21 +638,21 @@ class Change(Printable):
         }
 
     def list_causes(self) -> Iterator[PrintedTable]:
-        """Yield the table of the parts and that of the moves, without notes."""
-        yield self._print_table()._replace(notes=())
+        """Yield the table of the parts, without a lead, and that of the moves, without notes."""
+        yield self._print_table()._replace(notes=(), lead=())
         if self.moves:
             lead = "documents within the cutoff, in the queries that both means count:"
             yield self.moves._print_table()._replace(lead=[lead])
 
     def list_tables(self) -> Iterator[PrintedTable]:
         """Yield the printed tables: the parts, the moves, and the queries that changed most. The last has the notes."""
-        tables = list(self.list_causes())
+        parts, *tables = self.list_causes()
         rows, n_changed = self._list_queries(MAX_QUERIES)
         if n_changed:
             lead = f"{n_changed} of {sum(self.n_queries.values())} queries changed, the largest difference first:"
             changed = [row for row in rows if row.difference != 0]
             tables.append(Table(changed, QUERY_COLUMNS)._print_table()._replace(lead=[lead]))
-        *others, last = tables
+        *others, last = parts._replace(lead=[self.describe()]), *tables
         yield from (*others, last._replace(notes=self.notes))
 
     def __str__(self) -> str:

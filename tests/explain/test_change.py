@@ -512,7 +512,7 @@ def test_gate_accounts_for_a_metric_that_failed():
     assert [row.verdict for row in verdict.rows] == ["fail", "pass"]
     assert (str(change.metric), float(change.parts["ranking"])) == ("Success@1", -1)
     assert "mean of Success@1: 1 before, 0 after (-1)" in str(verdict)
-    assert "<summary>mean of Success@1: 1 before, 0 after (-1)</summary>" in verdict.to_markdown()
+    assert verdict.to_markdown().count("<summary>mean of Success@1: 1 before, 0 after (-1)</summary>\n\n| part |") == 1
     (facts,) = json.loads(verdict.to_json())["changes"]
     assert facts["parts"]["ranking"] == -1
     assert not fn.gate(qrels, fn.evaluate(qrels, old, "success@1"), new, "success@1").changes
