@@ -158,9 +158,9 @@ def test_several_inputs_at_once_name_compare(case):
         fn.evaluate(*SEVERAL[case], "rr")
 
 
-def test_a_dict_of_items_against_interactions_says_what_to_give():
-    with pytest.raises(fn.InvalidTypeError, match=r"recommended items, one row per user .* but is a dict"):
-        fn.evaluate(fn.Interactions([1], offsets=[0, 1]), {0: [1, 2]}, "rr")
+def test_a_dict_of_items_against_interactions_has_items_by_user():
+    liked = fn.Interactions([1, 3], offsets=[0, 1, 2])
+    assert fn.evaluate(liked, {1: [2, 3], 0: [1, 2]}, "rr")["rr"].tolist() == [1.0, 1 / 2]
 
 
 def test_labels_of_some_queries_and_ids_of_others_are_one_truth():

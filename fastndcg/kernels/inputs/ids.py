@@ -135,6 +135,31 @@ def factorize(ids, rows, out_codes, out_firsts):
 
 
 @kernel
+def group_runs(codes, starts, out_next, out_offsets, out_rows):
+    """
+    Write the rows of each code in their order. Run r of rows with code codes[r] begins in row starts[r].
+
+    out_next     (n_codes,) int64, the place behind the rows of each code
+    out_offsets  (n_codes + 1,) int64, code c owns out_rows[out_offsets[c] : out_offsets[c + 1]]
+    """
+    n_rows = out_rows.shape[0]
+    n_runs = codes.shape[0]
+    out_offsets[:] = 0
+    for r in range(n_runs):
+        stop = starts[r + 1] if r + 1 < n_runs else n_rows
+        out_offsets[codes[r] + 1] += stop - starts[r]
+    for c in range(out_next.shape[0]):
+        out_offsets[c + 1] += out_offsets[c]
+        out_next[c] = out_offsets[c]
+    for r in range(n_runs):
+        stop = starts[r + 1] if r + 1 < n_runs else n_rows
+        place = out_next[codes[r]]
+        for row in range(starts[r], stop):
+            out_rows[place + row - starts[r]] = row
+        out_next[codes[r]] = place + stop - starts[r]
+
+
+@kernel
 def index(ids, n_ids, slots):
     """Fill a hash index, of more slots, with the rows of ids, which differ."""
     mask = make_mask(slots.shape[0])
