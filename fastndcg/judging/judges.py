@@ -366,7 +366,7 @@ def estimate_with_judge(
 
     The judge, such as a language model, also labels the human queries, which shows how far its values are from theirs.
     What the estimate takes from the other queries is corrected by that, and has a weight that is fitted: a poor judge
-    has a weight near 0. So the interval holds for poor and biased judges, too, if the human queries are a random sample.
+    has a weight near 0. So the interval holds for poor and biased judges, too, if human queries are a random sample.
 
     Parameters
     ----------
