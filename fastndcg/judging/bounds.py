@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError, suggest_name
+from fastndcg.errors import InvalidInputError, suggest_name
 from fastndcg.evaluation import evaluate_prepared, parse_request
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.judging.metric_bounds import MetricBounds, check_has_bounds, make_bounds
@@ -259,7 +259,7 @@ def find_extremes(bounds: MetricBounds, system: str, against: str | None) -> Que
         is_ranked = is_ranked & bounds.unjudged.systems[against].is_ranked
     is_optional = bounds.can_be_undefined
     undefined = _choose_undefined(bounds)
-    if undefined != "nan":
+    if undefined in (0, 1):
         value = float(undefined) if against is None else 0.0  # both systems are undefined for the same labels
         lows = np.where(is_optional, np.minimum(lows, value), lows)
         highs = np.where(is_optional, np.maximum(highs, value), highs)
@@ -272,19 +272,10 @@ def find_extremes(bounds: MetricBounds, system: str, against: str | None) -> Que
 
 
 def _choose_undefined(bounds: MetricBounds) -> str | int:
-    """Return the value of a query for which the metric is undefined. Raise if it is an error and may happen."""
+    """Return the value of a query for which the metric is undefined. If that is an error, `evaluate` has raised it."""
     convention = bounds.unjudged.convention
-    field = bounds.metric.record.undefined_choice
-    choice: str | int = getattr(convention, field)
-    choice = convention.undefined if choice == "as undefined" else choice
-    if choice == "raise" and bounds.can_be_undefined.any():
-        query = int(np.argmax(bounds.can_be_undefined))
-        raise UndefinedMetricError(
-            f"{bounds.metric} must have a value in each query, but labels without a relevant document leave query "
-            f"{show_name(bounds.unjudged.queries.name(query))} without one. Take ",
-            Choice(field, ["nan"]),
-        )
-    return choice
+    choice: str | int = getattr(convention, bounds.metric.record.undefined_choice)
+    return convention.undefined if choice == "as undefined" else choice
 
 
 def find_mean_bounds(case: QueryCases) -> tuple[float, float]:
