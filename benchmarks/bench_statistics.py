@@ -1,5 +1,7 @@
 """Intervals and tests of compared systems, and accounts of changes, against their arithmetic, SciPy and pandas."""
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 
@@ -210,3 +212,59 @@ def test_explain_change(race, what):
 
     floors = {"two evaluations": lambda: [fn.evaluate(qrels, run, "ndcg@10") for run in runs]}
     race(account, check, floors=floors, peers={"joins of pandas": join} if what == "moves" else {})
+
+
+def make_holes(n_queries):
+    """Return judgments of half of what two runs of 20 documents rank, and the runs."""
+    rng = np.random.default_rng(4)
+    documents = [f"d{i:02}" for i in range(30)]
+    qrels, first, second = {}, {}, {}
+    for q in range(n_queries):
+        query = f"q{q}"
+        qrels[query] = {documents[d]: int(rng.integers(4)) for d in rng.permutation(30)[:15]}
+        for run in (first, second):
+            run[query] = {documents[d]: float(20 - rank) for rank, d in enumerate(rng.permutation(30)[:20])}
+    return fn.Qrels(qrels), {"first": fn.Run(first), "second": fn.Run(second)}
+
+
+def bound_by_multisets(qrels, runs):
+    """Bound the difference of nDCG@10 of one query by NumPy, from all multisets of labels."""
+    query = next(iter(qrels))
+    judged = {document: int(label) for document, label in qrels[query].items()}
+    ranks = [{document: rank for rank, document in enumerate(run[query])} for run in runs.values()]
+    holes = sorted({document for own in ranks for document in own} - judged.keys())
+    discounts = np.where(np.arange(60) < 10, 1 / np.log2(np.arange(60) + 2), 0)
+    weights = [np.array([discounts[own.get(document, 59)] for document in holes]) for own in ranks]
+    base = [sum(judged.get(document, 0) * discounts[rank] for document, rank in own.items()) for own in ranks]
+    labels = np.array(list(combinations_with_replacement(range(4), len(holes))))  # each row rises
+    pool = np.broadcast_to(list(judged.values()), (len(labels), len(judged)))
+    ideal = -np.sort(-np.concatenate([labels, pool], axis=1), axis=1)
+    ideal = ideal @ discounts[: ideal.shape[1]]
+    difference = np.sort(weights[1] - weights[0])
+    lowest, highest = labels[:, ::-1] @ difference, labels @ difference
+    has_ideal = ideal > 0
+    values = [(part + base[1] - base[0])[has_ideal] / ideal[has_ideal] for part in (lowest, highest)]
+    return values[0].min(), values[1].max()
+
+
+def test_bounds(race):
+    """Time the bounds of nDCG@10 of two runs, in multiples of NumPy over all multisets of labels of one query each."""
+    n_queries = race.size(1_000, 20)
+    qrels, runs = make_holes(n_queries)
+    single = [
+        (fn.Qrels({query: qrels[query]}), {name: fn.Run({query: run[query]}) for name, run in runs.items()})
+        for query in list(qrels)[:20]
+    ]
+
+    def check(found):
+        rows = {row.query: row for row in found.queries("second", "first")}
+        for own, own_runs in single:
+            row = rows[next(iter(own))]
+            assert (row.low, row.high) == pytest.approx(bound_by_multisets(own, own_runs), rel=1e-9)
+
+    def loop():
+        for _ in range(n_queries // len(single)):
+            for own, own_runs in single:
+                bound_by_multisets(own, own_runs)
+
+    race(lambda: fn.bounds(qrels, runs, "ndcg@10", labels=range(4)), check, peers={"NumPy, all multisets": loop})

@@ -42,12 +42,17 @@ def run_compare(arguments: argparse.Namespace) -> None:
         if not reports:
             raise InvalidInputError("--judge is for the report. Add --html FILE, or take estimate-with-judge.")
         arguments.judge = files.read_judgments(arguments.judge, arguments)
+    if arguments.labels is not None:
+        if not reports:
+            raise InvalidInputError("--labels is for the report. Add --html FILE, or take bounds.")
+        arguments.labels = options.read_labels(arguments.labels)
     if reports:
         from fastndcg.reports.page import page
 
         written = page(
             comparison, arguments.title, segments=segments, queries=texts, curves=_choose_curves(arguments),
             margin=arguments.margin, documents=arguments.documents, judge=arguments.judge,
+            labels=arguments.labels,
         )  # fmt: skip
         for target, option in reports:
             output.write([written], target, option)

@@ -39,6 +39,4 @@ def run_judge_next(arguments: argparse.Namespace) -> None:
 
 def _read_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the labels, the convention and the threads."""
-    rule = "numbers of 0 or more, such as 0,1,2,3"
-    labels = options.read_values("--labels", [arguments.labels], rule)
-    return {"labels": labels, **options.pick(arguments, "convention threads")}
+    return {"labels": options.read_labels(arguments.labels), **options.pick(arguments, "convention threads")}

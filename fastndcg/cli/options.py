@@ -155,6 +155,8 @@ OPTIONS = {
     "metric (one)": _metric("one metric"),
     "metric (bounds)": _metric("the metric whose differences become certain"),
     "labels": _option("--labels", "L,L", "all labels that a judge may choose (default: 0,1)", default="0,1"),
+    "labels (report)": _option("--labels", "L,L", "all labels that a judge may choose: the report shows what unjudged "
+        "documents could do"),
     "n (judged)": _option("-n", "N", "how many documents to choose", type=int, required=True),
     "method (judged)": _first("--method", choices.JudgingMethod, "by what documents are chosen"),
     "metric (tuned)": _metric("the metric to improve"),
@@ -373,6 +375,11 @@ def read_values(option: str, texts: Sequence[str], rule: str, read: Callable[[st
             values = [read(value.strip()) for _, _, value in pairs]
             return dict(zip(names, values, strict=True)) if any(names) else values
     raise InvalidInputError(f"{option} must be {rule}, not {shorten(','.join(texts))}. Correct it.")
+
+
+def read_labels(text: str) -> list[float]:
+    """Return the labels of ``--labels``."""
+    return read_values("--labels", [text], "numbers of 0 or more, such as 0,1,2,3")  # type: ignore[no-any-return]
 
 
 def read_floors(texts: Sequence[str]) -> dict[str, float]:

@@ -367,9 +367,14 @@ def make_bounds(metric: Metric, unjudged: Unjudged) -> MetricBounds:
     return BOUNDS[metric.record.name](metric, unjudged)
 
 
+def has_bounds(metric: Metric) -> bool:
+    """Return True for the mean of a metric with bounds."""
+    return metric.record.name in BOUNDS and metric.aggregate is None
+
+
 def check_has_bounds(metric: Metric) -> None:
     """Raise an error for a metric without bounds."""
-    if metric.record.name not in BOUNDS or metric.aggregate is not None:
+    if not has_bounds(metric):
         raise InvalidInputError(
             f"`metrics` must have bounds over all labels, which are known for means of {', '.join(BOUNDS)}, not for "
             f"{metric}. Take one of these"

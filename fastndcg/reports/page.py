@@ -14,7 +14,9 @@ from typing import Any
 
 from fastndcg import __version__
 from fastndcg.errors import InvalidInputError
+from fastndcg.judging.bounds import bounds
 from fastndcg.judging.judges import compare_judges, estimate_with_judge
+from fastndcg.judging.metric_bounds import BOUNDS, has_bounds
 from fastndcg.metrics.metric import Metric, Metrics
 from fastndcg.metrics.resolve import list_shares
 from fastndcg.rankings.validation import Array
@@ -55,6 +57,7 @@ def page(
     margin: float | None = None,
     documents: bool = False,
     judge: Any = None,
+    labels: Any = None,
     tuned: Any = None,
 ) -> str:
     """
@@ -66,7 +69,7 @@ def page(
         The comparison to show.
     title : str
         The title. By default it has the number of systems and the name of the baseline.
-    segments, queries, curves, margin, documents, judge
+    segments, queries, curves, margin, documents, judge, labels
         See `Comparison.to_html`.
     tuned : TunedFusion, optional
         The tuned fusion that is the baseline, for a section on its tuning.
@@ -79,7 +82,10 @@ def page(
         "equivalence_note": equivalence.notes[0] if equivalence else "",
         "segments": None if segments is None else comparison.by(segments),
         "table_csv": base64.b64encode(text.as_csv(comparison, MOST_NOTED, equivalence).encode()).decode(),
-        "judged_by": [] if judge is None else _collect_judge(comparison, judge),
+        "judging": [
+            ("unjudged", "What unjudged documents could do", [] if labels is None else _bound(comparison, labels)),
+            ("judge", "A judge beside human labels", [] if judge is None else _collect_judge(comparison, judge)),
+        ],
         "tuning": None if tuned is None else _collect_tuning(tuned),
     }
     own = None if segments is None else comparison._read_segments(segments)[0]
@@ -152,7 +158,26 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
     }
 
 
-def _collect_judge(comparison: Comparison, judge: Any) -> list[tuple[str, Sequence[Sequence[str]], Sequence[str]]]:
+NamedTables = list[tuple[str, Sequence[Sequence[str]], Sequence[str]]]
+
+
+def _bound(comparison: Comparison, labels: Any) -> NamedTables:
+    """Return the table of the bounds over all labels of unjudged documents, with its notes."""
+    inputs = comparison.inputs
+    metrics = [metric for metric in comparison.metrics if has_bounds(metric)]
+    if inputs is None or inputs.truth is None or not metrics:
+        raise InvalidInputError(
+            f"`labels` needs a comparison of runs by judgments, in a metric with bounds ({', '.join(BOUNDS)}). Give "
+            "compare the judgments and the runs, or leave `labels` out"
+        )
+    names = [comparison.baseline, *(name for name in comparison.systems if name != comparison.baseline)]
+    systems = {name: inputs.predictions[name] for name in names}
+    threads = comparison.settings.threads
+    found = bounds(inputs.truth, systems, metrics, labels=labels, convention=inputs.convention, threads=threads)
+    return [("Lowest and highest values over all labels of the unjudged documents", found.cells(), found.notes)]
+
+
+def _collect_judge(comparison: Comparison, judge: Any) -> NamedTables:
     """Return the tables on a judge, each with its name and its notes."""
     inputs = comparison.inputs
     if inputs is None or inputs.truth is None or not comparison.design.is_plain:

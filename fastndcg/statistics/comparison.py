@@ -570,6 +570,7 @@ class Comparison(Printable):
         margin: float | None = None,
         documents: bool = False,
         judge: Any = None,
+        labels: Any = None,
     ) -> None:
         """
         Write the report as one HTML file that needs no network and no other file.
@@ -593,6 +594,8 @@ class Comparison(Printable):
             size: 17 systems in 4 metrics take 14 s instead of 2, and 1.2 MB instead of 0.6.
         judge : path, dict, frame, Qrels or other judgments, optional
             A judge's labels of more queries, for a section of `estimate_with_judge` and `compare_judges`.
+        labels : sequence of float, optional
+            All labels that a judge may choose, for a section of `bounds`.
 
         Raises
         ------
@@ -603,7 +606,8 @@ class Comparison(Printable):
         OSError
             If the file cannot be written.
         """
-        extra = {"segments": segments, "queries": queries, "curves": curves, "margin": margin, "judge": judge}
+        extra = {"segments": segments, "queries": queries, "curves": curves, "margin": margin}
+        extra |= {"judge": judge, "labels": labels}
         write_whole(path, [upper_floors.find("page")(self, title, **extra, documents=documents).encode()])
 
     def plot(

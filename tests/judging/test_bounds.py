@@ -303,3 +303,18 @@ def test_dropped_rows_leave_ranks_without_documents():
     run = fn.Run({"q1": ["x", "x", "d1"], "q2": ["d4"]}, duplicates="first", ranks="kept")
     low, high = fn.bounds(QRELS, {"a": run}, "p@3").means["a"]["P@3"]
     assert (low, high) == pytest.approx(((1 / 3 + 1 / 3) / 2, (2 / 3 + 1 / 3) / 2))
+
+
+def test_report_shows_bounds(tmp_path):
+    pytest.importorskip("jinja2")
+    path = tmp_path / "report.html"
+    comparison = fn.compare(QRELS, SYSTEMS, "bpref, p@2", baseline="b")
+    comparison.to_html(path, labels=(0, 1))
+    found = fn.bounds(QRELS, {"b": SYSTEMS["b"], "a": SYSTEMS["a"]}, "p@2")
+    markup = path.read_text(encoding="utf-8")
+    assert "What unjudged documents could do" in markup
+    assert all(cell in markup for row in found.cells() for cell in row)
+    comparison.to_html(path)
+    assert "What unjudged documents could do" not in path.read_text(encoding="utf-8")
+    with pytest.raises(fn.InvalidInputError, match="`labels` needs a comparison of runs by judgments"):
+        fn.compare(QRELS, SYSTEMS, "bpref").to_html(path, labels=(0, 1))
