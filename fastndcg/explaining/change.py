@@ -428,7 +428,21 @@ class Change(Printable):
         notes = () if (moves.rows >= 0).all(axis=0).any() else self._note_renamed()
         if not self.metric.record.is_additive:
             notes = (*notes, f"{self.metric} is no sum over documents, so that it is not known what moves add")
+        else:
+            notes = (*notes, *self._note_undefined(moves))
         return Table(rows, MOVE_COLUMNS), notes
+
+    def _note_undefined(self, moves: Moves) -> Iterator[str]:
+        """Yield a note if a query without a value has one by the convention on one side, so that sums lack it."""
+        given = []
+        for side, mix in zip(moves.sides, ENDS, strict=True):
+            has_sum = np.bincount(side.queries, side.adds != 0, len(self._query_ids)) > 0
+            given.append(np.where(self._both & ~has_sum, self._values[self._inputs.simplify(*mix)], 0.0))
+        lacking = given[1] - given[0]
+        if lacking.any():
+            size = format_change(math.fsum(lacking.tolist()) / self.n_queries["both"])
+            what = "queries with the convention's value, which no document adds"
+            yield f"{what}: {np.count_nonzero(lacking)}, {size} of the difference"
 
     @property
     def moves(self) -> Table[Move]:
@@ -438,22 +452,28 @@ class Change(Printable):
         Each document has the first of these kinds: "label changed", "entered" or, without a judgment, "unjudged
         entered", "left", "tie made" and "tie broken" where equal scores share ranks after or before alone, "up",
         "down" by the mean of its ranks, and "unmoved". What the kinds add, adds up to the difference of the mean over
-        these queries. It is NaN for metrics that are no sums over documents. That a document moved is no cause: others
+        these queries, less what a convention gives to queries without a value, which a note says. It is NaN for metrics that are no sums over documents. That a document moved is no cause: others
         that entered may have pushed it down.
         """
         return self._moved[0]
 
     def _compare(self, included: Array, *, is_single: bool = False) -> Moves:
         """Return what became of the documents of some queries, or of a single one."""
-        rank = functools.partial(self._rank, included, is_single=is_single)
-        sides = rank(ENDS[0]), rank(ENDS[1])
-        return compare_rows(sides, (rank((1, 0, 0)), rank((0, 1, 1))) if self._inputs.differs[0] else None)
+        before, after = (self._measure(included, mix, is_single=is_single) for mix in ENDS)
+        if not self._inputs.differs[0]:
+            return compare_rows((before, after), None)
+        others = (rank_rows(*self._number(included, mix), None) for mix in ((1, 0, 0), (0, 1, 1)))
+        return compare_rows((before, after), (next(others), next(others)))
 
-    def _rank(self, included: Array, mix: Mix, *, is_single: bool) -> RankedRows:
-        """Return the documents of a mix within the cutoff, with what they add to a sum, or else to a single query."""
+    def _number(self, included: Array, mix: Mix) -> tuple[JoinedSystem, Array]:
+        """Return the rankings of a mix, and the number of each of their queries, `ABSENT` for those left out."""
         system = self._join(mix)
         places = _find_rows(_list_ids(system), self._query_ids)
-        numbers = np.where((places >= 0) & included[places], places, ABSENT)
+        return system, np.where((places >= 0) & included[places], places, ABSENT)
+
+    def _measure(self, included: Array, mix: Mix, *, is_single: bool) -> RankedRows:
+        """Return the documents of a mix within the cutoff, with what they add to a sum, or else to a single query."""
+        system, numbers = self._number(included, mix)
         (metric,) = add_default_cutoff((self.metric.bare,), system.applied)
         rows = rank_rows(system, numbers, metric.k)
         if metric.record.is_additive:

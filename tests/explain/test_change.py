@@ -203,6 +203,28 @@ def test_a_document_of_one_side_has_both_labels():
     assert rows["b"].kind == "down"
 
 
+def test_labels_after_of_documents_that_other_judgments_place_below_the_cutoff():
+    """Unjudged documents are removed, so that with the judgments after b has rank 2: its label there is 3 all the same."""
+    change = fn.explain_change({"q": {"b": 1, "c": 1}}, {"q": ["a", "b"]}, {"q": ["c"]}, "dcg@1",
+                               truth_after={"q": {"a": 1, "b": 3, "c": 1}}, convention="default(unjudged=removed)")  # fmt: skip
+    rows = {one.document: one for one in change.documents("q")}
+    assert (rows["b"].kind, rows["b"].label_before, rows["b"].label_after) == ("label changed", 1, 3)
+    assert [(move.kind, move.n) for move in change.moves] == [("label changed", 1), ("entered", 1)]
+
+
+def test_values_that_the_convention_gives_are_noted():
+    """The only document of q2 gets a label: LightGBM's 1 without one is 1 with it, and the document adds 1."""
+    qrels, run = {"q1": {"a": 1}, "q2": {"b": 0}}, {"q1": ["a"], "q2": ["b"]}
+    truth_after = {"q1": {"a": 1}, "q2": {"b": 1}}
+    change = fn.explain_change(qrels, run, run, "ndcg@3", truth_after=truth_after, convention="lightgbm")
+    assert change.difference == 0
+    assert {move.kind: move.adds for move in change.moves} == {"label changed": 0.5, "unmoved": 0}
+    note = "queries with the convention's value, which no document adds: 1, -0.5000 of the difference"
+    assert note in change.notes
+    same = fn.explain_change(qrels, run, run, "ndcg@3", convention="lightgbm")
+    assert not any("convention's value" in note for note in same.notes)
+
+
 def test_documents_by_hand():
     """Two documents that tie at ranks 2 and 3 share the mean of both discounts."""
     run = {"q": {"x": 3.0, "a": 2.0, "b": 2.0}}
