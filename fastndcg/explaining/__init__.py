@@ -106,7 +106,7 @@ def explain(
     make_case_under = functools.partial(make_case, prepared, predictions, options, metrics[0], query)
     if against is None:
         return _explain_case(make_case_under(parse_convention(convention)))
-    conventions = parse_convention(convention), parse_convention(against)
+    conventions = parse_convention(convention), parse_convention(against, "against")
     if query is None:
         evaluate_under = functools.partial(_evaluate, prepared, predictions, options, metrics[0])
         here, there = map(evaluate_under, conventions)

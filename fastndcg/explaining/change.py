@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
@@ -29,7 +30,7 @@ from fastndcg.inputs.ids import IdColumn, find_id
 from fastndcg.inputs.join import find_ids, tell_apart
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.records import read_once
-from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.metrics.metric import Metric, parse_single_metric
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
@@ -49,7 +50,7 @@ from fastndcg.statistics.table import Column, Table, format_p_value
 
 PARTS = ("queries", "judgments", "convention", "ranking")
 SIDES = ("before", "after")
-MEANS = ("mean before", "mean after")
+MEANS = ("mean after", "mean before")
 MAX_QUERIES = 10  # that are printed
 MAX_ITEMS = 20_000_000  # scores of a model, whose documents would take some 500 MB
 MAX_LEVELS = 10  # different numbers of a feature that are slices of their own; more are cut into quarters
@@ -255,11 +256,9 @@ def explain_change(
     >>> change.after - change.before, [(move.kind, move.n) for move in change.moves]
     (-0.25, [('label changed', 1), ('unjudged entered', 1), ('up', 1), ('down', 2)])
     """
-    metrics = parse_metrics(metric)
-    if len(metrics) > 1:
-        raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}. Explain one at a time.")
-    if metrics[0].aggregate is not None:
-        raise InvalidInputError(f"`metric` must be a mean over queries, but {metric} is none. Take {metrics[0].bare}.")
+    parsed = parse_single_metric(metric, "Explain one at a time.")
+    if parsed.aggregate is not None:
+        raise InvalidInputError(f"`metric` must be a mean over queries, but {parsed} is none. Take {parsed.bare}.")
     for name, run in zip(SIDES, (before, after), strict=True):
         if run is None or isinstance(run, Results):
             what = "is missing" if run is None else "must be predictions, not Results, which have no documents"
@@ -270,8 +269,11 @@ def explain_change(
     if truth_after is not None:
         with reworded(before="`truth_after`: "):
             truths[1] = prepare_truth(truth_after, options)
-    conventions = parse_convention(convention), parse_convention(convention_after or convention)
-    inputs = Inputs((truths[0], truths[1]), (before, after), conventions, options.without_cuts(), metrics[0])
+    conventions = [parse_convention(convention)] * 2
+    if convention_after is not None:
+        conventions[1] = parse_convention(convention_after, "convention_after")
+    without_cuts = options.without_cuts()
+    inputs = Inputs((truths[0], truths[1]), (before, after), (conventions[0], conventions[1]), without_cuts, parsed)
     runs = []
     for side, run in enumerate((before, after)):
         with reworded(before=f"{SIDES[side]}: "):
@@ -357,8 +359,12 @@ class Change(Printable):
     def _evaluate_mixes(self, ends: Array) -> dict[Mix, Array]:
         """Return the values of all queries in each mix. A query without one has the middle of its two, or its own."""
         known = np.where(np.isnan(ends), ends[::-1], ends)
-        if not np.isfinite(known[:, self._is_counted.any(axis=0)]).all():
-            raise InvalidInputError(f"values of {self.metric} must be finite, but one is not. Rescale the labels.")
+        if np.isinf(ends).any():
+            side, place = np.argwhere(np.isinf(ends))[0]
+            raise InvalidInputError(
+                f"{SIDES[side]}: values of {self.metric} must be finite, but that of query "
+                f"{show_name(self._query_ids[place])} is {ends[side, place]}. Rescale the labels."
+            )
         values = {self._inputs.simplify(*mix): own for mix, own in zip(ENDS, known, strict=True)}
         self._n_filled = 0
         for mix in {self._inputs.simplify(*mix) for mix in product((0, 1), repeat=3)} - values.keys():
@@ -418,6 +424,9 @@ class Change(Printable):
         too_large = self._inputs.describe_size()
         if too_large:
             return Table((), MOVE_COLUMNS), (too_large,)
+        if not self._both.any():
+            means = (self._query_ids[own].tolist() for own in self._is_counted)
+            return Table((), MOVE_COLUMNS), (_describe_disjoint("query is in both means", *means),)
         moves = self._compare(self._both)
         differences = moves.adds[1] - moves.adds[0]
         rows = [
@@ -500,8 +509,7 @@ class Change(Printable):
             names.append(rankings.take_document_ids("labels", np.arange(rankings.n_documents)).tolist())
         if not all(names) or not set(names[0]).isdisjoint(names[1]):
             return ()
-        before, after, how = tell_apart(*names)
-        return (f"no document is in both runs: before there is {before}, after there is {after}. {how}",)
+        return (_describe_disjoint("document is in both runs", *names),)
 
     def documents(self, query: Any) -> Table[DocumentChange]:
         """
@@ -722,6 +730,11 @@ def _find_rows(ids: Array, others: Array) -> Array:
     return find_ids(IdColumn.of(ids, "ids of queries"), IdColumn.of(others, "ids of queries"), "queries", MEANS)
 
 
+def _describe_disjoint(what: str, before: list[Any], after: list[Any]) -> str:
+    names = tell_apart(before, after)
+    return f"no {what}: before there is {names[0]}, after there is {names[1]}. {names[2]}"
+
+
 def _list_ids(system: JoinedSystem) -> Array:
     ids = system.rankings.query_ids
     return np.arange(system.rankings.n_queries) if ids is None else ids
@@ -779,6 +792,9 @@ def _read_features(features: Any) -> dict[Any, Any]:
         raise InvalidInputError(f'`features` must have a column "query", but has {join_names(names)}. Add it.')
     lists = {name: own.to_pylist() if hasattr(own, "to_pylist") else own.to_list() for name, own in columns.items()}
     queries = lists.pop("query")
+    repeated = next((query for query, n in Counter(queries).items() if n > 1), None)
+    if repeated is not None:
+        raise InvalidInputError(f"`features` must have one row a query, but {shorten(repeated)} has several. Keep one.")
     return {name: dict(zip(queries, values, strict=True)) for name, values in lists.items()}
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from fastndcg.choices import AggregateName
-from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, Words, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, Words, reworded, shorten
 from fastndcg.metrics.families import AGGREGATES, CATALOG, REGISTERED, Record
 from fastndcg.metrics.families.record import check_cutoff, check_parameter, describe_metric, list_facts, make_example
 from fastndcg.metrics.names import AGGREGATED_NAMES, NAMES, find_record, refuse_divided
@@ -332,7 +332,8 @@ def is_metric(text: str) -> bool:
 
 def parse_single_metric(metric: Metrics, remedy: str, function: str | None = "evaluate") -> Metric:
     """Return the only metric of the argument `metric`. Raise an error with the remedy for several."""
-    parsed = parse_metrics(metric, function)
+    with reworded(lambda part: part.replace("`metrics`", "`metric`") if isinstance(part, str) else part):
+        parsed = parse_metrics(metric, function)
     if len(parsed) != 1:
         names = ", ".join(map(str, parsed))
         raise InvalidInputError(f"`metric` must be one metric, got {len(parsed)}: {names}. {remedy}")

@@ -59,14 +59,14 @@ class Conventions(Registry[Convention]):
     EXPLAINED = EXPLAINED
 
 
-def parse_convention(convention: str | Convention) -> Convention:
+def parse_convention(convention: str | Convention, argument: str = "convention") -> Convention:
     """
-    Read a convention's text: a name, or a name with other choices.
+    Read a convention's text: a name, or a name with other choices. Errors name the argument.
 
     >>> parse_convention("trec_eval(missing_in_run=zero)").missing_in_run
     'zero'
     """
-    return parse_named(convention, Convention, "convention", "Write cutoffs behind metrics: 'nDCG@10'")
+    return parse_named(convention, Convention, argument, "Write cutoffs behind metrics: 'nDCG@10'")
 
 
 KINDS = {

@@ -44,6 +44,8 @@ def read_per_query_array(values: Any, name: str, query_ids: Array) -> Array:
             f"`{name}` must have one value for each of the {len(query_ids)} queries, but its shape is {array.shape}. "
             "Pass them in the order of the results."
         )
+    if array.dtype.kind == "U" and isinstance(values, list):
+        array = np.array(values, object)  # a number or NaN among texts is none
     if array.dtype == object:
         array = _of_one_kind(array, name)
     if array.dtype.kind == "f" and np.isnan(array).any():
@@ -123,7 +125,7 @@ def _as_array(values: Any, name: str) -> Array:
 def _of_one_kind(array: Array, name: str) -> Array:
     """Return an array of objects as texts or numbers, or raise an error for a mixture, which cannot be sorted."""
     kinds = {type(value) for value in array.tolist()}
-    if kinds <= {str}:
+    if all(issubclass(kind, str) for kind in kinds):
         return array.astype(str)
     if kinds <= {int, float, bool} or kinds <= {int}:
         try:

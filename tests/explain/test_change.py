@@ -260,6 +260,16 @@ def test_documents_of_other_metrics_are_those_of_explain(metric):
     assert f"{fn.Metric.parse(metric)} is no sum over documents" in change.notes[-1]
 
 
+def test_renamed_queries_are_said():
+    """Without a query in both means, the note names one of each side: the runs have no document to compare."""
+    change = fn.explain_change({"q": {"a": 1}}, {"q": ["a"]}, {"Q": ["b", "a"]}, "rr", truth_after={"Q": {"a": 1}})
+    assert change.parts["queries"] == -0.5 and not change.moves
+    note = "no query is in both means: before there is 'q', after there is 'Q'. They differ by the case of letters"
+    assert change.notes[-1].startswith(note)
+    with pytest.raises(fn.InvalidTypeError, match="texts in the mean after, such as '1', but whole .* mean before"):
+        fn.explain_change({1: {"a": 1}}, {1: ["a"]}, {"1": ["a"]}, "rr", truth_after={"1": {"a": 1}})
+
+
 def test_renamed_documents_are_said():
     change = fn.explain_change(QRELS, {"q1": ["a", "b"]}, {"q1": ["a.html", "b.html"]}, "ndcg")
     note = "no document is in both runs: before there is 'a', after there is 'a.html'. They differ by a suffix"
@@ -347,9 +357,12 @@ def test_shapley_values_of_a_game():
 
 ERRORS = {
     "two metrics": (("ndcg, map",), {}, "`metric` must be one metric, got 2"),
-    "an aggregate": (("gm(map)",), {}, r"`metric` must be a mean over queries, but gm\(map\) is none. Take AP"),
+    "an aggregate": (("gm(map)",), {}, r"`metric` must be a mean over queries, but gm\(AP\) is none. Take AP"),
     "a micro mean": (("p",), {"convention": "default(precision_mean=micro)"}, "an account of a change is of means"),
     "other queries after": (("rr",), {"truth_after": {"q9": {"a": 1}}}, "after: qrels and run must have a query in"),
+    "no metric": ((None,), {}, "`metric` is missing"),
+    "no name of a convention": (("rr",), {"convention_after": 0}, "`convention_after` must be a name or a Convention"),
+    "an empty convention": (("rr",), {"convention_after": ""}, "'' does not read as Name"),
     "another kind after": (("rr",), {"truth_after": [[1]]}, "after: `predictions` must be an array of scores"),
 }  # fmt: skip
 
@@ -467,6 +480,11 @@ def test_wrong_features():
         change.slices({"kind": [1, 2]})
     with pytest.raises(fn.InvalidInputError, match="must have a column \"query\", but has 'kind'"):
         change.slices(pytest.importorskip("polars").DataFrame({"kind": [1, 2, 3]}))
+    with pytest.raises(fn.InvalidTypeError, match="must be all texts or all numbers, but has float, str"):
+        change.slices({"kind": ["a", nan, "b"]})
+    frame = pytest.importorskip("pandas").DataFrame({"query": [0, 1, 2, 0], "kind": [1, 2, 1, 2]})
+    with pytest.raises(fn.InvalidInputError, match="must have one row a query, but 0 has several"):
+        change.slices(frame)
 
 
 def test_exports():
