@@ -461,8 +461,9 @@ class Change(Printable):
         Each document has the first of these kinds: "label changed", "entered" or, without a judgment, "unjudged
         entered", "left", "tie made" and "tie broken" where equal scores share ranks after or before alone, "up",
         "down" by the mean of its ranks, and "unmoved". What the kinds add, adds up to the difference of the mean over
-        these queries, less what a convention gives to queries without a value, which a note says. It is NaN for metrics that are no sums over documents. That a document moved is no cause: others
-        that entered may have pushed it down.
+        these queries, less what a convention gives to queries without a value, which a note says. It is NaN for
+        metrics that are no sums over documents. That a document moved is no cause: others that entered may have
+        pushed it down.
         """
         return self._moved[0]
 

@@ -204,9 +204,10 @@ def test_a_document_of_one_side_has_both_labels():
 
 
 def test_labels_after_of_documents_that_other_judgments_place_below_the_cutoff():
-    """Unjudged documents are removed, so that with the judgments after b has rank 2: its label there is 3 all the same."""
-    change = fn.explain_change({"q": {"b": 1, "c": 1}}, {"q": ["a", "b"]}, {"q": ["c"]}, "dcg@1",
-                               truth_after={"q": {"a": 1, "b": 3, "c": 1}}, convention="default(unjudged=removed)")  # fmt: skip
+    """Unjudged documents are removed, so that with the judgments after b has rank 2. Its label there is 3."""
+    truth, truth_after = {"q": {"b": 1, "c": 1}}, {"q": {"a": 1, "b": 3, "c": 1}}
+    change = fn.explain_change(truth, {"q": ["a", "b"]}, {"q": ["c"]}, "dcg@1", truth_after=truth_after,
+                               convention="default(unjudged=removed)")  # fmt: skip
     rows = {one.document: one for one in change.documents("q")}
     assert (rows["b"].kind, rows["b"].label_before, rows["b"].label_after) == ("label changed", 1, 3)
     assert [(move.kind, move.n) for move in change.moves] == [("label changed", 1), ("entered", 1)]
@@ -263,10 +264,11 @@ def test_documents_of_other_metrics_are_those_of_explain(metric):
 def test_renamed_queries_are_said():
     """Without a query in both means, the note names one of each side: the runs have no document to compare."""
     change = fn.explain_change({"q": {"a": 1}}, {"q": ["a"]}, {"Q": ["b", "a"]}, "rr", truth_after={"Q": {"a": 1}})
-    assert change.parts["queries"] == -0.5 and not change.moves
+    assert change.parts["queries"] == -0.5
+    assert not change.moves
     note = "no query is in both means: before there is 'q', after there is 'Q'. They differ by the case of letters"
     assert change.notes[-1].startswith(note)
-    with pytest.raises(fn.InvalidTypeError, match="texts in the mean after, such as '1', but whole .* mean before"):
+    with pytest.raises(fn.InvalidTypeError, match=r"texts in the mean after, such as '1', but whole .*before"):
         fn.explain_change({1: {"a": 1}}, {1: ["a"]}, {"1": ["a"]}, "rr", truth_after={"1": {"a": 1}})
 
 
