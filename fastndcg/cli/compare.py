@@ -30,22 +30,23 @@ def run_compare(arguments: argparse.Namespace) -> None:
     """Compare the runs, and write the table and the report."""
     reports = [(arguments.html, "--html")] * bool(arguments.html)
     reports += [(arguments.output, "-o")] * (arguments.format == "html")
-    if arguments.queries and not reports:
-        raise InvalidInputError("--queries is for the report. Add --html FILE, or leave it out.")
+    for option, other in (
+        ("queries", "leave it out"),
+        ("judge", "take estimate-with-judge"),
+        ("labels", "take bounds"),
+    ):
+        if getattr(arguments, option) is not None and not reports:
+            raise InvalidInputError(f"--{option} is for the report. Add --html FILE, or {other}.")
+    if arguments.judge is not None:
+        arguments.judge = files.read_judgments(arguments.judge, arguments)
+    if arguments.labels is not None:
+        arguments.labels = options.read_labels(arguments.labels)
     comparison, segments, texts = _compare(arguments)
     tables: dict[str, Table[Any]] = {}
     if segments is not None:
         tables["segments"] = comparison.by(segments)
     if arguments.margin is not None:
         tables["equivalence"] = comparison.equivalence(arguments.margin)
-    if arguments.judge is not None:
-        if not reports:
-            raise InvalidInputError("--judge is for the report. Add --html FILE, or take estimate-with-judge.")
-        arguments.judge = files.read_judgments(arguments.judge, arguments)
-    if arguments.labels is not None:
-        if not reports:
-            raise InvalidInputError("--labels is for the report. Add --html FILE, or take bounds.")
-        arguments.labels = options.read_labels(arguments.labels)
     if reports:
         from fastndcg.reports.page import page
 

@@ -39,14 +39,14 @@ def read_runs(
     pairs = pair_names(runs, argument, "run")
     if isinstance(runs, Mapping):
         refuse_one_run(runs, argument)
-    named = check_names(pairs, argument, "runs", "Add a run", least)
+    named = check_names(pairs, argument, "run", "Add a run", least)
     read = [_read_run(run, f"{argument}[{name!r:.200}]", options, is_closed) for name, run in named.items()]
     return NamedRuns(tuple(named), tuple(read))
 
 
 def read_judgments(judgments: Any, options: Options, argument: str) -> Qrels:
     """Read judgments with ids."""
-    qrels = read_form(judgments, "truth", options)
+    qrels = None if isinstance(judgments, Run) else read_form(judgments, "truth", options)
     if not isinstance(qrels, Qrels) or qrels.own_run is not None:
         raise InvalidTypeError(
             f"`{argument}` must be judgments with ids, such as {{query: {{document: label}}}}, not "
@@ -68,8 +68,8 @@ def pair_names(systems: Any, argument: str, what: str) -> list[tuple[Any, Any]]:
     if is_several and what == "run":
         return [(f"run {number}", run) for number, run in enumerate(values, 1)]
     raise InvalidTypeError(
-        f"`{argument}` must be {{name: {what}}}, or pairs of a name and {what}, not {shorten(systems)}. Give two "
-        f"systems or more, such as {{'bm25': {what}, 'dense': {what}}}"
+        f"`{argument}` must be {{name: {what}}}, or pairs of a name and {what}, not {shorten(systems)}. Give "
+        f"each {'run' if what == 'run' else 'system'} a name, such as {{'bm25': {what}, 'dense': {what}}}"
     )
 
 
@@ -87,16 +87,17 @@ def check_names(
             )
         named[name] = system
     if len(named) < least:
-        number = "two" if least > 1 else "one of the"
-        raise InvalidInputError(f"`{argument}` must have {number} {what} or more, got {len(named)}. {remedy}")
+        number = f"two {what}s" if least > 1 else f"one {what}"
+        raise InvalidInputError(f"`{argument}` must have {number} or more, got {len(named)}. {remedy}")
     return named
 
 
 def refuse_one_run(runs: Mapping[Any, Any], argument: str) -> None:
-    """Raise for a dict of dicts of scores, {query: {document: score}}, in place of {name: run}."""
+    """Raise for {query: {document: score}} or {query: [document]} in place of {name: run}."""
     query, row = next(iter(runs.items()), (None, None))
     score = next(iter(row.values()), None) if isinstance(row, Mapping) else None
-    if isinstance(score, int | float | np.number):
+    document = next(iter(row), None) if isinstance(row, list | tuple) else None
+    if isinstance(score, int | float | np.number) or isinstance(document, str):
         raise InvalidTypeError(
             f"`{argument}` must be {{name: run}}, but looks like one run, because {shorten(query)} "
             f"maps to {shorten(row)}. Give each run a name, such as {{'bm25': run, 'dense': other_run}}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from fastndcg.choices import ConventionName, Correction
 from fastndcg.choices import TestName as Test  # pytest collects names that begin with Test
 from fastndcg.errors import InvalidInputError, InvalidTypeError, reworded, shorten
 from fastndcg.exports import PrintedTable, dump_json
-from fastndcg.forms.named_systems import read_judgments, refuse_one_run
+from fastndcg.forms.named_systems import read_judgments
 from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.join import find_ids, match_documents, refuse_disjoint
@@ -42,7 +43,7 @@ from fastndcg.statistics.comparison import describe_test
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.moments import find_bounds
 from fastndcg.statistics.one_system import describe_intervals
-from fastndcg.statistics.prediction_powered import FEW_QUERIES, find_powered_interval
+from fastndcg.statistics.prediction_powered import FEW_QUERIES, FEWEST_OTHERS, FEWEST_QUERIES, find_powered_interval
 from fastndcg.statistics.sampling_design import make_design
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.table import Column, Table, format_interval, format_number
@@ -278,7 +279,7 @@ class JudgedQueries(NamedTuple):
 
 def _read_side(value: Any, side: str, options: Options) -> Qrels:
     """Read the judgments of one side, with its name in errors."""
-    with reworded(lambda part: part.replace("`truth`", f"`{side}`") if isinstance(part, str) else part):
+    with reworded(lambda part: re.sub(r"(`|the )(truth|qrels)\b", rf"\1{side}", str(part))):
         table = read_judgments(value, options, side)
     if isinstance(table, DiversityQrels):
         raise InvalidTypeError(f"`{side}` must have one label for each document, not labels by subtopic. Pass Qrels")
@@ -311,9 +312,7 @@ class _Request(NamedTuple):
     def read(
         cls, systems: Any, metrics: Metrics | None, convention: Any, threads: int | None, owner: str, least: int
     ) -> _Request:
-        if isinstance(systems, Mapping):
-            refuse_one_run(systems, "systems")
-        named = read_systems(systems, least)
+        named = read_systems(systems, least, "Add a system")
         for name, predictions in named.items():
             if isinstance(predictions, Results | Rankings):
                 raise InvalidTypeError(
@@ -468,8 +467,8 @@ def _describe_estimates(
     if gains:
         narrower = f"{len(gains)} of {len(rows)} intervals are narrower than those of human labels alone, by "
         narrower += " to ".join(dict.fromkeys(f"{100 * gain:.0f} %" for gain in (min(gains), max(gains))))
-    if not n_judge:
-        narrower += ", since the judge labels no other queries"
+    if n_human < FEWEST_QUERIES or n_judge < FEWEST_OTHERS:
+        narrower += f", which takes {FEWEST_QUERIES} human queries and {FEWEST_OTHERS} others"
     fitted = ", weights are cross-fitted" if n_human < FEW_QUERIES else ""
     return [
         f"{n_human} queries with human labels, {n_judge} more with those of the judge alone",

@@ -19,7 +19,7 @@ from fastndcg.choices import (
 )
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, reworded, shorten, suggest_name
 from fastndcg.evaluation import Evaluator, Request, check_model, make_evaluator, make_options, parse_request
-from fastndcg.forms.named_systems import check_names, pair_names
+from fastndcg.forms.named_systems import check_names, pair_names, refuse_one_run
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.table import Run
 from fastndcg.metrics.metric import DEFAULT_METRICS, Metric, Metrics, check_direction, parse_metrics
@@ -37,8 +37,6 @@ from fastndcg.statistics.sampling_design import Design, read_design
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import check_test_fits_design
 from fastndcg.vector_index import measure_recall
-
-NAMED = 'Give each system a name: compare(truth, {"old": run, "new": other_run}, metrics).'
 
 
 @answer_keywords
@@ -174,7 +172,10 @@ def compare(
         systems = truth
         truth = None
     if _is_run(metrics):
-        raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(metrics).__name__}. {NAMED}")
+        raise InvalidTypeError(
+            f"`metrics` must be texts or Metric values, not {type(metrics).__name__}. Give each system a name: "
+            'compare(truth, {"old": run, "new": other_run}, metrics).'
+        )
     named_systems = read_systems(systems)
     baseline_name = find_baseline(baseline, named_systems)
     selected = select_metrics(metrics, named_systems, "recall@10" if isinstance(truth, Model) else DEFAULT_METRICS)
@@ -224,18 +225,22 @@ def _holds_only_results(truth: Any) -> bool:
     return isinstance(truth, Mapping) and bool(truth) and all(isinstance(value, MeanTable) for value in truth.values())
 
 
-def read_systems(systems: Any, least: int = 2) -> dict[str, Any]:
+def read_systems(
+    systems: Any, least: int = 2, remedy: str = "For one system, take evaluate(…).confidence_interval(metric)"
+) -> dict[str, Any]:
     """Return the systems by name, in the given order. `least` is 1 or 2."""
     if systems is None or isinstance(systems, str | Results | Rankings):
         raise InvalidInputError(
             f"`systems` must be {{name: predictions}} with {'two systems' if least > 1 else 'one system'} or more, got "
-            f"{'none' if systems is None else shorten(systems)}. {NAMED}"
+            f"{'none' if systems is None else shorten(systems)}. Give each system a "
+            "name, such as {'old': run, 'new': other_run}"
         )
+    if isinstance(systems, Mapping):
+        refuse_one_run(systems, "systems")
     pairs = pair_names(systems, "systems", "predictions")
     for _, predictions in pairs:
         refuse_means(predictions)
-    alone = "For one system, take evaluate(…).confidence_interval(metric)"
-    return check_names(pairs, "systems", "systems", alone if least > 1 else NAMED.rstrip("."), least)
+    return check_names(pairs, "systems", "system", remedy, least)
 
 
 def find_baseline(baseline: str | None, named_systems: Mapping[str, Any]) -> str:
@@ -325,7 +330,7 @@ def check_has_values(results: Mapping[str, Results], aligned: AlignedValues) -> 
         for place, metric in enumerate(aligned.metrics):
             if np.isnan(column[:, place]).all():
                 notes = "; ".join(result.own_notes)
-                reason = f": {notes}." if notes else ". Check that its query ids are those of the truth."
+                reason = f": {notes}." if notes else ". Check its query ids, and that some document is relevant."
                 raise InvalidInputError(
                     f"each system must have a value for some query, but {shorten(name)} has none of {metric} "
                     f"({len(column)} queries){reason}"

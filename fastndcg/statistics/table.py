@@ -34,10 +34,18 @@ class Table(Sequence[Row], Printable, Generic[Row]):
     [0.75, 0.75]
     """
 
+    _printed: tuple[Column, ...] = ()
+    _cells: list[list[str]] | None = None  # of a copy
+
     def __init__(self, rows: Sequence[Row], columns: Sequence[Column], notes: Sequence[str] = ()) -> None:
         self.rows = tuple(rows)
         self._printed = tuple(columns)
         self.notes = tuple(notes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes with printed cells in place of the functions that make them, which have no pickle."""
+        columns = [column._replace(cell=str) for column in self._printed]
+        return self.__dict__ | {"_printed": tuple(columns), "_cells": self.cells() if columns else None}
 
     @overload
     def __getitem__(self, place: int) -> Row: ...
@@ -64,7 +72,7 @@ class Table(Sequence[Row], Printable, Generic[Row]):
         list of list of str
             First the headings, then one list per row.
         """
-        return [
+        return self._cells or [
             [column.heading for column in self._print_columns()],
             *([column.cell(row) for column in self._print_columns()] for row in self.rows),
         ]

@@ -160,7 +160,9 @@ def test_never_wider_than_humans_alone(n_human):
 def test_no_other_queries():
     table = fn.estimate_with_judge(HUMAN, {q: JUDGE[q] for q in HUMAN}, RUNS, METRIC)
     assert {(row.weight, row.n_judge) for row in table} == {(0.0, 0)}
-    assert "since the judge labels no other queries" in str(table)
+    two = fn.estimate_with_judge({query: HUMAN[query] for query in SAMPLE[:2]}, JUDGE, RUNS, METRIC)
+    for few in (table, two):
+        assert "narrower than that of human labels alone, which takes 3 human queries and 2 others" in str(few)
 
 
 def test_undefined_queries_are_left_out_of_the_mean():
@@ -324,13 +326,17 @@ def with_label(rows, query, document, label):
         ({"judge": dict(enumerate(JUDGE.values()))}, "queries"),
         ({"metrics": "ndcg@10, num_ret"}, "must have metrics of which higher or lower .* num_ret"),
         ({"metrics": "gm(map)"}, "intervals and tests are of means over queries, but gm"),
-        ({"systems": {}}, "`systems` must have (one of the|two) systems or more, got 0"),
+        ({"systems": {}}, "`systems` must have (one system|two systems) or more, got 0. Add a system"),
+        ({"systems": 5}, "not 5. Give each system a name, such as "),
+        ({"systems": {SAMPLE[0]: ["d1", "d2"]}}, "`systems` must be {name: run}, but looks like one run"),
+        ({"judge": with_label(JUDGE, SAMPLE[3], "d1", np.nan)}, "^the judge: label of document d1 of query "),
+        ({"human": with_label(HUMAN, SAMPLE[3], "d1", "x")}, "^`human` must give numbers, but label of document 'd1'"),
         ({"systems": None}, "`systems` must be {name: predictions}"),
         ({"systems": {"a": fn.evaluate(HUMAN, RUNS[NAMES[0]], METRIC), "b": RUNS[NAMES[1]]}},
          "`systems` must be predictions, .* 'a' is Results"),
         ({"level": 2}, "`level`"),
         ({"systems": RUNS[NAMES[0]]}, "`systems` must be {name: run}, but looks like one run"),
-        ({"human": fn.Run(RUNS[NAMES[0]])}, "`human` must have a known form, but is a fastndcg.Run"),
+        ({"human": fn.Run(RUNS[NAMES[0]])}, "`human` must be judgments with ids, .* not Run"),
         ({"human": [[1, 0]]}, "`human` must be judgments with ids"),
         ({"human": fn.DiversityQrels({"q1": {"1": {"d1": 1}}})}, "`human` must have one label for each document"),
     ],

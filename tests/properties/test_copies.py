@@ -70,6 +70,10 @@ EXAMPLES = {
         lambda: fn.explain_change(LABELS, SCORES, SCORES[::-1], "ndcg@2"),
         lambda one: (str(one), one.parts, one.queries().rows, one.documents(1).rows),
     ),
+    "Table": (
+        lambda: fn.estimate_with_judge(QRELS, QRELS, {"a": RUN, "b": RUN}, "ndcg@2"),
+        lambda one: (str(one), repr(one.rows), one.to_markdown()),
+    ),
     "JudgeComparison": (
         lambda: fn.compare_judges(QRELS, QRELS, {"a": RUN, "b": RUN}, "ndcg@2"),
         lambda one: (str(one), repr(one.rows), str(one.confusion), str(one.ranks), one.kappa, one.alpha),

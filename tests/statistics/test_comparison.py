@@ -332,6 +332,7 @@ class TestTable:
 
 RESULTS = results_by_name(drawn(19, 6))
 BAD_INPUT = {
+    "one run": (lambda: fn.compare(QRELS, GOOD, "rr"), "`systems` must be {name: run}, but looks like one run"),
     "one system": (lambda: fn.compare(QRELS, {"a": GOOD}, "rr"), "two systems or more, got 1. For one system, take"),
     "no system": (lambda: fn.compare(QRELS, None, "rr"), "`systems` must be {name: predictions}"),
     "a path": (lambda: fn.compare(QRELS, "run.txt", "rr"), "`systems` must be {name: predictions}"),
