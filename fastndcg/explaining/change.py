@@ -388,8 +388,13 @@ class Change(Printable):
             *notes_on_systems({side: [name] for side, name in zip(SIDES, names, strict=True)}),
             *([filled] if self._n_filled else []),
             *notes_on_results(self._ends, [self.metric]),
-            *self._moved[1],
+            *self.notes_on_moves,
         )
+
+    @property
+    def notes_on_moves(self) -> tuple[str, ...]:
+        """Notes on what is not known of moves, and on ids that were renamed."""
+        return self._moved[1]
 
     def queries(self) -> Table[QueryChange]:
         """

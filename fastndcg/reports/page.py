@@ -13,7 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from fastndcg import __version__
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import FastndcgError, InvalidInputError
+from fastndcg.explaining.change import explain_change
 from fastndcg.judging.bounds import bounds
 from fastndcg.judging.judges import compare_judges, estimate_with_judge
 from fastndcg.judging.metric_bounds import BOUNDS, has_bounds
@@ -82,7 +83,8 @@ def page(
         "equivalence_note": equivalence.notes[0] if equivalence else "",
         "segments": None if segments is None else comparison.by(segments),
         "table_csv": base64.b64encode(text.as_csv(comparison, MOST_NOTED, equivalence).encode()).decode(),
-        "judging": [
+        "sections": [
+            ("moves", "Documents that moved", _collect_moves(comparison) if documents else []),
             ("unjudged", "What unjudged documents could do", [] if labels is None else _bound(comparison, labels)),
             ("judge", "A judge beside human labels", [] if judge is None else _collect_judge(comparison, judge)),
         ],
@@ -159,6 +161,33 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
 
 
 NamedTables = list[tuple[str, Sequence[Sequence[str]], Sequence[str]]]
+
+
+def _collect_moves(comparison: Comparison) -> NamedTables:
+    """Return the table of the documents that moved, and what that adds to a mean, if that is a sum over documents."""
+    inputs = comparison.inputs
+    metric = next((metric for metric in comparison.metrics if metric.sign and metric.record.is_additive), None)
+    if inputs is None or inputs.truth is None or metric is None or not comparison.design.is_plain:
+        return []
+    cuts = {name: getattr(inputs.options, name) for name in ("offsets", "groups", "query_ids")}
+    settings = {"convention": inputs.convention, "threads": comparison.settings.threads, **cuts}
+    cells = [["system", "documents", "n", "adds"]]
+    notes: list[str] = []
+    for name in comparison.systems:
+        if name != comparison.baseline:
+            pair = comparison.baseline, name
+            try:
+                before, after = (inputs.predictions[side] for side in pair)
+                change = explain_change(inputs.truth, before, after, metric, **settings)
+            except (FastndcgError, OSError) as error:
+                notes.append(f"{show_name(name)}: {error}")
+                continue
+            if [change.before, change.after] != [comparison.results[side].mean()[str(metric)] for side in pair]:
+                notes.append(f"{show_name(name)}: left out, since the inputs have changed")
+                continue
+            cells += [[show_name(name), *row] for row in change.moves.cells()[1:]]
+            notes += [f"{show_name(name)}: {note}" for note in change.notes_on_moves]
+    return [(f"From {show_name(comparison.baseline)} to each system, in {metric}", cells, notes)]
 
 
 def _bound(comparison: Comparison, labels: Any) -> NamedTables:

@@ -590,8 +590,9 @@ class Comparison(Printable):
         margin : float, optional
             The margin of `equivalence`, for a column with its p-values.
         documents : bool
-            Whether the page has the documents behind the queries won and lost most. They take most of its time and
-            size: 17 systems in 4 metrics take 14 s instead of 2, and 1.2 MB instead of 0.6.
+            Whether the page has the documents behind the queries won and lost most, and a section on how many moved
+            from the baseline to each system, see `explain_change`. They take most of its time and size: 17 systems in
+            4 metrics take 14 s instead of 2, and 1.2 MB instead of 0.6.
         judge : path, dict, frame, Qrels or other judgments, optional
             A judge's labels of more queries, for a section of `estimate_with_judge` and `compare_judges`.
         labels : sequence of float, optional

@@ -230,6 +230,18 @@ class TestDocuments:
             for query, rows in re.findall(pattern, markup, re.DOTALL)
         }
 
+    def test_documents_that_moved_are_those_of_explain_change(self, page):
+        """RR is no sum over documents, so the table is of nDCG. Without documents, or with weights, it is absent."""
+        markup = page(fn.compare(QRELS, RUNS, "rr, ndcg@5"), documents=True)
+        rows = re.findall(r"<tr>(.*?)</tr>", markup.partition('id="moves"')[2].partition("</section>")[0])
+        cells = [re.findall(r"<td>(.*?)</td>", row) for row in rows[1:]]
+        moves = fn.explain_change(QRELS, RUNS["base"], RUNS["new"], "ndcg@5").moves
+        assert cells == [["new", *row] for row in moves.cells()[1:]]
+        assert "From base to each system, in nDCG@5" in markup
+        assert 'id="moves"' not in page(fn.compare(QRELS, RUNS, "rr"), documents=True)
+        assert 'id="moves"' not in page(fn.compare(QRELS, RUNS, "ndcg"))
+        assert 'id="moves"' not in page(fn.compare(QRELS, RUNS, "ndcg", weights=range(1, 31)), documents=True)
+
     def test_ranks_labels_and_contributions_are_those_of_explain(self, page):
         comparison = fn.compare(QRELS, RUNS, "ndcg@5,map")
         tables = self.read_tables(page, comparison)
@@ -290,7 +302,9 @@ class TestDocuments:
         comparison = fn.compare(QRELS, runs, "ndcg@5")
         runs["new"].update({query: {"d1": 1.0, "d2": 0.5} for query in QRELS})
         assert len(self.read_tables(page, comparison)) < 20
-        assert "of the listed queries have no documents here" in page(comparison, documents=True)
+        markup = page(comparison, documents=True)
+        assert "of the listed queries have no documents here" in markup
+        assert "new: left out, since the inputs have changed." in markup
 
     def test_query_texts_are_listed(self, page, tmp_path):
         texts = {query: f"what is <{query}>" for query in list(QRELS)[:29]}
