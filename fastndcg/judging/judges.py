@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -177,10 +178,8 @@ class JudgeComparison(Table[SystemAgreement]):
         self.n_documents = len(human)
         self.kappa = compute_kappa(human, judge)
         self.alpha = compute_alpha(human, judge)
-        levels, codes = np.unique(np.concatenate(labels), return_inverse=True)
-        pairs, counts = np.unique(np.stack(np.split(codes, 2)).T @ [len(levels), 1], return_counts=True)
-        sides = (levels[own].tolist() for own in np.divmod(pairs, max(len(levels), 1)))
-        self._counts = [LabelCount(*own) for own in zip(*sides, counts.tolist(), strict=True)]
+        counts = Counter(zip(*(own.tolist() for own in labels), strict=True))
+        self._counts = [LabelCount(own, other, n) for (own, other), n in sorted(counts.items())]
         self._ranks = tuple(ranks)
         found = (
             f"{self.n_documents} documents that both label: kappa {format_number(self.kappa)} (quadratic weights), "
