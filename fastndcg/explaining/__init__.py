@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from fastndcg.choices import ConventionName
-from fastndcg.errors import FastndcgError, InvalidInputError, printable
+from fastndcg.errors import FastndcgError, printable
 from fastndcg.evaluation import evaluate_prepared, parse_request
 from fastndcg.explaining.contributions import (
     NO_NUMBER,
@@ -30,7 +30,7 @@ from fastndcg.exports import Exportable, PrintedTable, Rows, dump_json, html_tab
 from fastndcg.forms.dispatch import TruthInput, prepare_truth
 from fastndcg.inputs.messages import Options, answer_keywords
 from fastndcg.inputs.records import read_once
-from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.metric import Metric, Metrics, parse_single_metric
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.named_conventions.convention import short
 from fastndcg.parsing import Value
@@ -96,22 +96,19 @@ def explain(
     nDCG@2 = DCG@2 / IDCG@2 = 1.2619 / 2.6309 = 0.4796
     documents not shown: 1, with a label other than 0: 1
     """
-    metrics = parse_metrics(metric)
-    if len(metrics) > 1:
-        first = ", ".join(map(str, metrics[:2])) + (", …" if len(metrics) > 2 else "")
-        raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {first}. Explain one at a time.")
+    parsed = parse_single_metric(metric, "Explain one at a time.")
     options = Options(offsets, groups, query_ids, other=predictions, is_alone=predictions is None)
     prepared = prepare_truth(truth, options)
     predictions = read_once(predictions)  # an iterator gives its records to one convention only
-    make_case_under = functools.partial(make_case, prepared, predictions, options, metrics[0], query)
+    make_case_under = functools.partial(make_case, prepared, predictions, options, parsed, query)
     if against is None:
         return _explain_case(make_case_under(parse_convention(convention)))
     conventions = parse_convention(convention), parse_convention(against, "against")
     if query is None:
-        evaluate_under = functools.partial(_evaluate, prepared, predictions, options, metrics[0])
+        evaluate_under = functools.partial(_evaluate, prepared, predictions, options, parsed)
         here, there = map(evaluate_under, conventions)
         if max(len(here.queries), len(there.queries)) > 1:
-            return _explain_mean(metrics[0], here, there, _list_steps(evaluate_under, here, there))
+            return _explain_mean(parsed, here, there, _list_steps(evaluate_under, here, there))
     cases = [make_case_under(own) for own in conventions]
     steps = _list_steps(lambda own: _read_case(make_case_under(own)), *map(_read_case, cases))
     return dataclasses.replace(_explain_case(cases[0]), against=_explain_case(cases[1]), steps=tuple(steps))

@@ -330,7 +330,7 @@ def is_metric(text: str) -> bool:
         return False
 
 
-def parse_single_metric(metric: Metrics, remedy: str, function: str | None = "evaluate") -> Metric:
+def parse_single_metric(metric: Metrics | None, remedy: str, function: str | None = "evaluate") -> Metric:
     """Return the only metric of the argument `metric`. Raise an error with the remedy for several."""
     with reworded(lambda part: part.replace("`metrics`", "`metric`") if isinstance(part, str) else part):
         parsed = parse_metrics(metric, function)

@@ -230,7 +230,7 @@ def test_cannot_change():
         ({"query": None}, r"`query` is missing\. Pass the id of one of the 2 queries: 'q1', 'q2'"),
         ({"query": "q11"}, "`query` must be the id of one query, but none is called 'q11'. Did you mean 'q1'"),
         ({"query": "zzzzz"}, "none is called 'zzzzz'. There are 2: 'q1', 'q2'"),
-        ({"metric": None}, "`metrics` is missing"),
+        ({"metric": None}, "`metric` is missing"),
         ({"metric": "ndcg,map"}, "`metric` must be one metric, got 2: nDCG, AP"),
         ({"convention": "defautl"}, "no convention is called 'defautl'. Did you mean 'default'"),
         ({"against": "trec_evil"}, "no convention is called 'trec_evil'. Did you mean 'trec_eval'"),
