@@ -22,6 +22,7 @@ import fastndcg as fn
 from benchmarks.data import TWELVE
 from fastndcg.engine.run import run
 from fastndcg.kernels.ranking.rank import COUNT, SELECT, SORT
+from fastndcg.kernels.ranking.sort import LEAST_OTHERS
 from fastndcg.named_conventions import conventions
 
 DEFAULT = conventions["default"]
@@ -29,11 +30,14 @@ DOCUMENTS = 1 << 19  # of all queries of a measurement
 LENGTHS = (50, 100, 200, 500, 1000, 4000)
 CANDIDATES = (1, 4, 16, 48)
 MANY_CANDIDATES = (100, 300, 1000, 3000)
+LONG = (1000, 4000, 30_000)
+FEW_CANDIDATES = (20, 60, 100, 200, 400, 1000)
 DTYPES = (np.float32, np.float64)
 IN_CODE = {
     "COUNT, a candidate": 5.0, "COUNT, a candidate and vector": 0.35, "SELECT": 85.0, "SELECT, a vector": 1.5,
     "counting all, a candidate": 5.0, "counting all, a candidate and vector": 0.7, "SORT": 1000.0,
     "SORT, a document": 5.0, "SORT, a document and byte": 1.5, "SORT, a candidate": 12.0,
+    "SORT candidates": 1000.0, "SORT candidates, a document": 5.0, "SORT candidates, a candidate": 90.0,
 }  # fmt: skip
 
 
@@ -88,14 +92,28 @@ def fit_many(seconds: float) -> None:
     for length, n, dtype in product(LENGTHS, MANY_CANDIDATES, DTYPES):
         n_bytes = np.dtype(dtype).itemsize
         vectors = length * n_bytes / 64
-        if n > length:
+        if n > length or n * LEAST_OTHERS <= length:
             continue
         pair = [measure(length, n, dtype, "map", strategy, seconds) for strategy in (COUNT, SORT)]
         rows.append((pair[0], [1, length, n, n * vectors, 0, 0, 0, 0]))
         rows.append((pair[1], [1, length, 0, 0, 1, length, length * n_bytes, n]))
         times.append(pair)
         chosen.append(int(n * (5.0 + 0.7 * vectors) >= 1000.0 + length * (5.0 + 1.5 * n_bytes) + 12.0 * n))
-    report(list(IN_CODE)[4:], fit(rows)[2:], np.array(times), np.array(chosen))
+    report(list(IN_CODE)[4:10], fit(rows)[2:], np.array(times), np.array(chosen))
+
+
+def fit_located(seconds: float) -> None:
+    """Fit counting against sorting of the candidates alone, among which all documents are located."""
+    rows, times, chosen = [], [], []
+    for length, n, dtype in product(LONG, FEW_CANDIDATES, DTYPES):
+        if n * LEAST_OTHERS > length:
+            continue
+        pair = [measure(length, n, dtype, "map", strategy, seconds) for strategy in (COUNT, SORT)]
+        rows.append((pair[1], [1, length, n]))
+        times.append(pair)
+        vectors = length * np.dtype(dtype).itemsize / 64
+        chosen.append(int(n * (5.0 + 0.7 * vectors) >= 1000.0 + 5.0 * length + 90.0 * n))
+    report(list(IN_CODE)[10:], fit(rows), np.array(times), np.array(chosen))
 
 
 def time_chunks(seconds: float) -> None:
@@ -124,6 +142,7 @@ def main() -> None:
     print(f"{platform.processor() or platform.machine()}, numpy {np.__version__}, {time.strftime('%Y-%m-%d')}\n")
     fit_window(seconds)
     fit_many(seconds)
+    fit_located(seconds)
     time_chunks(seconds)
 
 

@@ -402,6 +402,9 @@ FAULTS = (
     Fault("elasticsearch: labels above 0 are relevant", "named_conventions/search.py",
           '**(ENGINE | {"relevant": "at least 1"}),', "**ENGINE,",
           "conventions/test_fields.py::test_values_are_recorded[elasticsearch]"),
+    Fault("documents that tie with a candidate are located above it", "kernels/ranking/sort.py",
+          "            if keys[first] == key:\n", "            if keys[first] == key and key != lowest:\n",
+          "kernels/test_many_candidates.py::test_rank_matches_brute_force_with_many_candidates"),
     # nouns
     Fault("a run gives the documents of a query as they came", "inputs/table.py",
           "return next(self.top(max(1, len(self))).iterate_dicts())[1]", "return next(self.iterate_dicts())[1]",

@@ -33,6 +33,7 @@ def test_rank_matches_brute_force_with_many_candidates(dtype, kind, strategy):
     scores[offsets[1:] - 1] = scores[offsets[:-1]]  # neither end says which bytes differ
     labels = generator.integers(1, 3, offsets[-1], "u1")
     labels[offsets[2] : offsets[2] + 60] = 0
+    labels[: offsets[1]] *= np.arange(offsets[1]) % 9 == 4  # so few that others are located among them
     asked = parse_metrics("ndcg,P@40,AP,RR")
     for ties in ("input", "worst"):
         convention = parse_convention("default").replace(ties=ties)
@@ -51,7 +52,11 @@ SCORES = {
     "of one differing digit": 1.0 + RANDOM.integers(0, 1000, N_DOCUMENTS) * 2.0**-52,
     "all alike": np.full(N_DOCUMENTS, -7.0),
 }
-LABELS = {"of many grades": RANDOM.integers(0, 40, N_DOCUMENTS), "of one": RANDOM.integers(0, 2, N_DOCUMENTS)}
+LABELS = {
+    "of many grades": RANDOM.integers(0, 40, N_DOCUMENTS),
+    "of one": RANDOM.integers(0, 2, N_DOCUMENTS),
+    "of few documents": (RANDOM.random(N_DOCUMENTS) < 0.05) * RANDOM.integers(1, 4, N_DOCUMENTS),  # others are located
+}
 
 
 def ndcg(labels, scores, *, as_given):

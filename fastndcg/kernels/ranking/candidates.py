@@ -373,7 +373,7 @@ class KeyBuffers(NamedTuple):
     document_hits  int32, the hit of each document, -1 for none
     order          int32, the members in their new order
     spare          int32
-    labels         float64, the label of each hit
+    labels         float64, the score of each group, then the label of each hit
     """
 
     members: np.ndarray
@@ -424,7 +424,9 @@ def order_query_by_key(scores, keys, start, stop, buffers, hits):
     """Order the tie groups of one query, whose hits are those from `start` up to `stop`."""
     documents = hits.documents[start:stop]
     n_groups = find_group_starts(hits.above[start:stop], hits.ties[start:stop], buffers.group_hits)
-    n_members = find_members(scores, documents, buffers.group_hits[:n_groups], buffers.members, buffers.groups)
+    for g in range(n_groups):
+        buffers.labels[g] = scores[documents[buffers.group_hits[g]]]
+    n_members = find_members(scores, buffers.labels[:n_groups], buffers.members, buffers.groups)
     for i in range(n_members):
         buffers.order[i] = i
     if keys.shape[0] > 0:
@@ -434,25 +436,23 @@ def order_query_by_key(scores, keys, start, stop, buffers, hits):
 
 
 @inline
-def find_members(scores, hit_documents, group_hits, out_members, out_groups):
+def find_members(scores, group_scores, out_members, out_groups):
     """
     Write the documents of the tie groups in input order, with their groups. Return their number.
 
     Groups are counted from the last, so that a sort by falling group puts the highest score first.
     """
     n_members = 0
-    n_groups = group_hits.shape[0]
+    n_groups = group_scores.shape[0]
     for d in range(scores.shape[0]):
+        score = scores[d]
         low = 0
         size = n_groups
-        while size > 0:  # bisection: the first group that does not score higher than the document
+        while size > 1:  # bisection: the first group that does not score higher than the document, without a branch
             half = size // 2
-            if scores[hit_documents[group_hits[low + half]]] > scores[d]:
-                low += half + 1
-                size -= half + 1
-            else:
-                size = half
-        if low < n_groups and scores[hit_documents[group_hits[low]]] == scores[d]:
+            low += half * (group_scores[low + half - 1] > score)
+            size -= half
+        if low < n_groups and group_scores[low] == score:
             out_members[n_members] = d
             out_groups[n_members] = n_groups - 1 - low
             n_members += 1

@@ -36,7 +36,13 @@ from fastndcg.kernels.ranking.candidates import (
     has_valid_ranks,
     write_hit,
 )
-from fastndcg.kernels.ranking.sort import SortBuffers, make_sort_buffers, rank_by_sorting, sort_descending
+from fastndcg.kernels.ranking.sort import (
+    SortBuffers,
+    are_others_located,
+    make_sort_buffers,
+    rank_by_sorting,
+    sort_descending,
+)
 from fastndcg.kernels.shared import AUTO
 from fastndcg.kernels.simd import (
     ALL,
@@ -472,8 +478,11 @@ def is_counting_faster(n_documents, n_candidates, n_bytes):
     Return True if counting is faster than sorting, estimated from the work of each in nanoseconds.
 
     Sorting takes a pass over all documents for each byte in which scores differ, and clears bins for each: 1,000.
+    Where it sorts the candidates alone, it locates each document among them.
     """
     count = n_candidates * (5.0 + 0.7 * n_documents * n_bytes / 64.0)
+    if are_others_located(n_documents, n_candidates):
+        return count < 1000.0 + 5.0 * n_documents + 90.0 * n_candidates
     return count < 1000.0 + n_documents * (5.0 + 1.5 * n_bytes) + 12.0 * n_candidates
 
 
