@@ -150,7 +150,7 @@ def rank_by_sorting(scores, query, documents, buffers, out_above, out_ties):
 @inline
 def are_others_located(n_documents, n_candidates):
     """Return True if candidates alone are sorted, and the other documents located among them."""
-    return n_candidates * LEAST_OTHERS <= n_documents
+    return 0 < n_candidates * LEAST_OTHERS <= n_documents
 
 
 @inline
