@@ -183,7 +183,7 @@ def count_between(scores, query, keys, candidates, same, higher, starts, out_abo
     shift = np.uint64(0)
     while highest - lowest >> shift >= n_starts:
         shift += ONE
-    b = 0
+    b = np.int64(0)
     for i in range(n):
         same[i] = 0
         higher[i] = 0
@@ -209,8 +209,8 @@ def count_between(scores, query, keys, candidates, same, higher, starts, out_abo
                 same[first] += ONE
             else:
                 higher[first] += 1
-    above = 0
-    ties = 0
+    above = np.int64(0)
+    ties = np.int64(0)
     for i in range(n):
         if i == 0 or keys[i] != keys[i - 1]:
             above += ties + higher[i]
