@@ -123,12 +123,15 @@ class LabelCount(NamedTuple):
 
 
 class Confusion(Table[LabelCount]):
-    """The documents by both labels. It prints as a matrix with a row for each human label."""
+    """The documents by both labels. It prints as a matrix, or the most frequent pairs of many labels."""
 
     def _print_table(self) -> PrintedTable:
         labels = [sorted({getattr(row, side) for row in self.rows}) for side in SIDES]
         if max(map(len, labels)) > MOST_LABELS:
-            return super()._print_table()
+            often = sorted(self.rows, key=lambda row: -row.n)[:MOST_LABELS]
+            found = [[f"{row.human:g}", f"{row.judge:g}", str(row.n)] for row in often]
+            note = f"the {len(often)} most frequent of {len(self.rows)} pairs of labels: to_pandas() has all"
+            return PrintedTable([list(LabelCount._fields), *found], [False] * 3, [note])
         counts = {(row.human, row.judge): row.n for row in self.rows}
         rows = [[f"{own:g}", *(str(counts.get((own, other), 0)) for other in labels[1])] for own in labels[0]]
         heading = ["human", *(f"judge {label:g}" for label in labels[1])]

@@ -218,10 +218,11 @@ def _collect_judge(comparison: Comparison, judge: Any) -> NamedTables:
     settings = {name: getattr(comparison.settings, name) for name in ("level", "threads")}
     estimates = estimate_with_judge(*given, baseline=comparison.baseline, convention=inputs.convention, **settings)
     agreed = compare_judges(*given, convention=inputs.convention, **settings)
+    confusion = agreed.confusion._print_table()
     return [
         ("Means and differences with the help of the judge", estimates.cells(), estimates.notes),
         ("Order of systems by the judge", agreed.cells(), agreed.notes),
-        ("Labels of documents", agreed.confusion._print_table().cells, ()),
+        ("Labels of documents", confusion.cells, confusion.notes),
     ]
 
 

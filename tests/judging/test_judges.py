@@ -257,12 +257,15 @@ def test_confusion_and_counts():
     assert f"kappa {found.kappa:.4f} (quadratic weights), alpha {found.alpha:.4f}" in str(found)
 
 
-def test_confusion_of_many_labels_is_a_list():
+def test_confusion_of_many_labels_is_a_list_of_the_most_frequent():
     scores = {query: {d: label + number / 100 for number, (d, label) in enumerate(row.items())}
               for query, row in JUDGE.items()}  # fmt: skip
     found = fn.compare_judges(HUMAN, scores, RUNS, METRIC).confusion
     assert isinstance(found, Confusion)
-    assert str(found).splitlines()[0].split() == ["human", "judge", "n"]
+    heading, *rows, note = str(found).splitlines()
+    assert heading.split() == ["human", "judge", "n"]
+    assert [int(row.split()[2]) for row in rows] == sorted((row.n for row in found), reverse=True)[:20]
+    assert note == f"the 20 most frequent of {len(found)} pairs of labels: to_pandas() has all"
 
 
 def test_ranks_and_signs_by_hand():
