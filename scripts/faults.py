@@ -535,7 +535,7 @@ FAULTS = (
           "there = _read(_read(other_sides[place].labels, found), row)", "there = labels[place]",
           "explain/test_change.py::test_a_document_of_one_side_has_both_labels"),
     Fault("change: other judgments are read above the cutoff alone", "explaining/change.py",
-          "rank_rows(*self._number(included, mix), None)", "rank_rows(*self._number(included, mix), self.metric.k)",
+          "rank_rows(system, numbers, None if by_label else metric.k)", "rank_rows(system, numbers, metric.k)",
           "explain/test_change.py::test_labels_after_of_documents_that_other_judgments_place_below_the_cutoff"),
     Fault("change: values by the convention are not noted", "explaining/change.py",
           "has_sum = np.bincount(side.queries, side.adds != 0", "has_sum = np.bincount(side.queries, None",

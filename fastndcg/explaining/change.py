@@ -33,6 +33,7 @@ from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import Metric, parse_single_metric
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention, parse_convention
+from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.validation import Array
 from fastndcg.recommenders.interactions import Interactions, Recommendations
 from fastndcg.recommenders.models import Model
@@ -477,8 +478,15 @@ class Change(Printable):
         before, after = (self._measure(included, mix, is_single=is_single) for mix in ENDS)
         if not self._inputs.differs[0]:
             return compare_rows((before, after), None)
-        others = (rank_rows(*self._number(included, mix), None) for mix in ((1, 0, 0), (0, 1, 1)))
-        return compare_rows((before, after), (next(others), next(others)))
+        return compare_rows((before, after), (self._relabel(included, (1, 0, 0)), self._relabel(included, (0, 1, 1))))
+
+    def _relabel(self, included: Array, mix: Mix) -> RankedRows:
+        """Return the documents of a mix of other judgments, whole where labels have a say in ranks."""
+        system, numbers = self._number(included, mix)
+        applied = system.applied
+        by_label = TIES[applied.ties].orders == "label" or "removed" in (applied.unjudged, applied.negative_labels)
+        (metric,) = add_default_cutoff((self.metric.bare,), applied)
+        return rank_rows(system, numbers, None if by_label else metric.k)
 
     def _number(self, included: Array, mix: Mix) -> tuple[JoinedSystem, Array]:
         """Return the rankings of a mix, and the number of each of their queries, `ABSENT` for those left out."""

@@ -253,8 +253,8 @@ def compare_rows(sides: tuple[RankedRows, RankedRows], other_sides: tuple[Ranked
     sides : (RankedRows, RankedRows)
         Those before and those after.
     other_sides : (RankedRows, RankedRows), optional
-        The same rankings with the judgments of the other side, if these differ, whole: other labels may have other
-        ranks, where unjudged documents are removed or ties are in the order of the labels.
+        The same rankings with the judgments of the other side, if these differ. They are whole where labels have a
+        say in ranks: unjudged documents are removed, or ties are in the order of the labels.
     """
     before, after = sides
     partner = match(after, before)
