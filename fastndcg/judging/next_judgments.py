@@ -25,7 +25,7 @@ from fastndcg.statistics.table import Column, Table
 WORDS = {  # of the methods
     "difference": "narrows differences by {:.3g}; ",
     "move_to_front": "priority {:.0f}; ",
-    "max_mean": "{:.3g} of those above are relevant; ",
+    "max_mean": "expected share of relevant documents {:.3g}; ",
     "depth": "",
 }
 METHODS = tuple(WORDS)
@@ -82,7 +82,7 @@ def judge_next(
         'difference': by how much the bounds of the difference of two systems narrow, as the mean over the labels, added
         up over the pairs of systems whose order is not certain. 'depth': by the best rank in any system.
         'move_to_front': from the systems with the fewest documents above that are not relevant. 'max_mean': from the
-        systems with the highest share of relevant documents above, (r + 1) / (n + 2) of n. Both count what was chosen
+        systems with the highest share of relevant documents above, (r + 1) / (m + 2) of m. Both count what was chosen
         from a system and has no label yet as not relevant.
     labels, convention, threads
         See `bounds`.
@@ -113,12 +113,12 @@ def judge_next(
     q1     d5        0.2500  narrows differences by 0.25; rank 4 of a
     unjudged documents: 3 in 1 of 1 queries; any may have a label of 0, 1
     """
-    (parsed,) = parse_metrics(metric)[:1]
-    if len(parse_metrics(metric)) > 1:
+    parsed, *others = parse_metrics(metric)
+    if others:
         raise InvalidInputError(f"`metric` must be one metric, not {shorten(metric)}. Choose documents by each in turn")
     check_has_bounds(parsed)
     if not isinstance(method, str) or method not in METHODS:
-        hint = suggest_name(method, METHODS)
+        hint = suggest_name(method, METHODS) or " Take one of these."
         raise InvalidInputError(f"`method` must be one of {', '.join(METHODS)}, not {shorten(method)}.{hint}")
     count = as_count(n)
     if count is None:
