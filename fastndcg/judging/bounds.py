@@ -170,8 +170,8 @@ class Bounds(Table[Bound]):
         InvalidInputError
             If there is no such system or metric, or both systems are the same.
         """
-        for name in (system, against):
-            self._check_system(name)
+        self._check_system(system, "system")
+        self._check_system(against, "against")
         if system == against:
             raise InvalidInputError(f"`against` must be another system than {show_name(system)}. Name two systems")
         return self._bound(system, against, self._find_metric(metric))
@@ -190,9 +190,9 @@ class Bounds(Table[Bound]):
         Table of QueryBound
             One row a query that the systems answer, the widest first.
         """
-        for name in (system, against):
-            if name is not None:
-                self._check_system(name)
+        self._check_system(system, "system")
+        if against is not None:
+            self._check_system(against, "against")
         case = self._find_case(system, against, self._find_metric(metric))
         n_unjudged = np.diff(self._unjudged.offsets).tolist()
         names = self._unjudged.queries.names().tolist()
@@ -210,17 +210,18 @@ class Bounds(Table[Bound]):
         ]
         return Table(rows, columns)
 
-    def _check_system(self, name: Any) -> None:
-        if name not in self.systems:
-            hint = suggest_name(name, self.systems) or f" There are {', '.join(map(show_name, self.systems))}."
-            raise InvalidInputError(f"there is no system {show_name(name)}.{hint}")
+    def _check_system(self, name: Any, argument: str) -> None:
+        if not isinstance(name, str) or name not in self.systems:
+            hint = suggest_name(name, self.systems) or " Name one of them."
+            systems = ", ".join(map(show_name, self.systems))
+            raise InvalidInputError(f"`{argument}` must be one of {systems}, not {show_name(name)}.{hint}")
 
     def _find_metric(self, metric: str | Metric | None) -> str:
-        name = str(self.metrics[0] if metric is None else parse_metrics(metric)[0])
+        parsed = self.metrics[:1] if metric is None else parse_metrics(metric)
+        name = ", ".join(map(str, parsed))
         if name not in self._metric_bounds:
-            raise InvalidInputError(
-                f"`metric` must be one of {', '.join(self._metric_bounds)}, not {name}. Bound it, too"
-            )
+            remedy = "Bound it, too" if len(parsed) == 1 else "Take one at a time"
+            raise InvalidInputError(f"`metric` must be one of {', '.join(self._metric_bounds)}, not {name}. {remedy}")
         return name
 
     def _find_case(self, system: str, against: str | None, metric: str) -> QueryCases:

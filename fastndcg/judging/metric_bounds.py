@@ -59,17 +59,24 @@ class MetricBounds:
     @property
     def can_be_undefined(self) -> Array:
         """True for each query that has labels with which the metric is undefined."""
-        if not self.may_be_undefined or self.gains[0] > 0:
+        if not self.may_be_undefined:
             return np.zeros(self.unjudged.n_queries, bool)
         n_positive = np.bincount(self.unjudged.pool_queries[self.pool_gains > 0], minlength=self.unjudged.n_queries)
-        return np.asarray(n_positive == 0)
+        has_items = np.diff(self.unjudged.offsets) > 0
+        return np.asarray((n_positive == 0) & ~(has_items & (self.gains[0] > 0)))
 
     def find_gains(self, labels: Array) -> Array:
         """Return the gain of each label, 0 or 1 for relevant ones if the metric is binary."""
         levels, places = np.unique(labels, return_inverse=True)
         definition = read_definition(self.metric, self.unjudged.convention)
         gain = definition.is_relevant if self.is_binary else definition.gain
-        return np.array([float(gain(level)) for level in levels.tolist()])[places]
+        try:
+            return np.array([float(gain(level)) for level in levels.tolist()])[places]
+        except OverflowError:
+            raise InvalidInputError(
+                f"`labels` must have finite gains for {self.metric}, but 2**{levels.max():g} is too large. Give lower "
+                "ones, or take gain='linear'"
+            ) from None
 
     def find_highest(self, own: str | None, other: str | None, *, given: bool = False) -> Highest:
         """Return the highest difference of two systems. None is a system that ranks nothing."""
@@ -328,12 +335,13 @@ class AveragePrecisionBounds(FirstBounds):
         is_exact = np.empty(len(out), bool)
         items = [Placed(*(read_only(array[order]) for array in one)) for one in (measured, others)]
         found = [self.find_found(name) for name in (own, other)]
-        arrays = [read_only(array) for array in (n_relevant, n_spare, denominators)]
+        counts = [read_only(array) for array in (n_relevant, n_spare, denominators)]
+        order_in_other = read_only(other_order.astype("i4"))  # once, not in each span
         run_on_spans(
             offsets,
             lambda first, stop: kernels.find_highest_precisions(
-                *items, read_only(other_order.astype("i4")), offsets, *found, *arrays, own is None or other is None,
-                first, stop, out, is_exact, out_given, out_given_spare,
+                *items, order_in_other, offsets, *found, *counts, own is None or other is None, first, stop,
+                out, is_exact, out_given, out_given_spare,
             ),
             self.unjudged.threads, 1 << 6,
         )  # fmt: skip

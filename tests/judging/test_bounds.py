@@ -3,6 +3,7 @@
 import itertools
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import fastndcg as fn
+from fastndcg.judging import metric_bounds
 
 DRAWN = Path(__file__).parents[1] / "data" / "drawn_runs"
 METRICS = ["ndcg", "ndcg@2", "dcg@3", "cg@2", "p", "p@3", "r@2", "rbp", "rr", "rr@2", "success@2", "ap", "ap@2"]
@@ -210,6 +212,33 @@ def test_bound_of_many_documents_contains_every_value(seed):
         assert low - 1e-12 <= values.min() <= values.max() <= high + 1e-12
 
 
+def test_a_query_without_unjudged_documents_can_be_undefined_though_all_labels_are_relevant():
+    """Query q2 has no relevant document, so that it counts 0 under undefined=0, and is left out under 'nan'."""
+    truth, systems = {"q1": {"d1": 1}, "q2": {"d5": -1}}, {"a": {"q1": ["d1"], "q2": []}}
+    for undefined, expected in (("0", 0.5), ("nan", 1.0)):
+        found = fn.bounds(truth, systems, "ndcg", labels=(1,), convention=f"default(undefined={undefined})")
+        assert found.means["a"]["nDCG"] == (expected, expected)
+
+
+def test_time_grows_with_the_number_of_queries_alone(monkeypatch):
+    """The arrays of all queries are made once for AP, not again for each span of queries."""
+    spans, seen = [], []
+
+    def collect(*arguments):
+        spans.append(arguments[-6:-4])
+        seen.append([id(array) for array in arguments[:-6] if isinstance(array, np.ndarray)])
+        return highest(*arguments)
+
+    highest = metric_bounds.kernels.find_highest_precisions
+    monkeypatch.setattr(metric_bounds, "kernels", SimpleNamespace(find_highest_precisions=collect))
+    queries = [f"q{i}" for i in range(100)]
+    systems = {"a": {query: ["d1", "d2", "d3"] for query in queries}}
+    fn.bounds({query: {"d1": 1} for query in queries}, systems, "ap", threads=1)
+
+    assert len(spans) > 2
+    assert len(set(map(tuple, seen))) == 2  # of the highest and the lowest mean
+
+
 def test_equal_runs_differ_by_nothing():
     """A document at the same rank of both runs has no effect, however many there are."""
     run = {"q": [f"d{i}" for i in range(40)]}
@@ -246,6 +275,10 @@ def test_a_system_alone_has_priorities():
         ({"metrics": "gm(ap)"}, r"not for gm\(AP\)"),
         ({"labels": (0, 2)}, "must be among `labels`, which are 0, 2, but is 1"),
         ({"labels": (-1, 1)}, "`labels` must be finite numbers of 0 or more"),
+        (
+            {"labels": (0, 1, 2000), "metrics": "ndcg(gain=exp2)"},
+            r"finite gains for nDCG.*, but 2\*\*2000 is too large",
+        ),
         ({"labels": "01"}, "`labels` must be finite numbers"),
         ({"systems": {}}, "`systems` must have one"),
         ({"systems": {"a": {"q9": ["d1"]}}}, "must have a query in common"),
@@ -279,12 +312,14 @@ def test_what_judge_next_refuses(changes, message):
 
 def test_names_of_systems_and_metrics_are_checked():
     bounds = fn.bounds(QRELS, SYSTEMS, "p@2")
-    with pytest.raises(fn.InvalidInputError, match="there is no system c"):
+    with pytest.raises(fn.InvalidInputError, match=r"`system` must be one of a, b, not c\. Name one of them"):
         bounds.difference("c", "a")
     with pytest.raises(fn.InvalidInputError, match="`against` must be another system than a"):
         bounds.difference("a", "a")
     with pytest.raises(fn.InvalidInputError, match="`metric` must be one of P@2, not RR"):
         bounds.difference("a", "b", "rr")
+    with pytest.raises(fn.InvalidInputError, match=r"`metric` must be one of P@2, not P@2, RR\. Take one at a time"):
+        bounds.queries("a", metric="p@2, rr")
 
 
 def test_forms_and_negative_labels():
