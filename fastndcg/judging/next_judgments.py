@@ -13,7 +13,7 @@ from fastndcg.inputs.messages import answer_keywords
 from fastndcg.judging.bounds import ROUNDING, find_extremes, find_mean_bounds
 from fastndcg.judging.metric_bounds import MetricBounds, check_has_bounds, make_bounds
 from fastndcg.judging.unjudged import Unjudged
-from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.metrics.metric import Metric, parse_single_metric
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.parsing import as_count
@@ -113,9 +113,7 @@ def judge_next(
     q1     d5        0.2500  narrows differences by 0.25; rank 4 of a
     unjudged documents: 3 in 1 of 1 queries; any may have a label of 0, 1
     """
-    parsed, *others = parse_metrics(metric)
-    if others:
-        raise InvalidInputError(f"`metric` must be one metric, not {shorten(metric)}. Choose documents by each in turn")
+    parsed = parse_single_metric(metric, "Choose documents by each in turn")
     check_has_bounds(parsed)
     if not isinstance(method, str) or method not in METHODS:
         hint = suggest_name(method, METHODS) or " Take one of these."
