@@ -1,0 +1,62 @@
+"""
+Time the README's two commands in a fresh clone with an empty HOME, and write the times into the README.
+
+Usage: python benchmarks/record_setup.py
+
+Run it on an idle machine. Packages are downloaded, kernels are built, and the tests must pass. A loop of 10**7
+additions in Python stands beside the times: by it a reader sees how fast the machine is.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import date
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from readme import ROOT, fill
+
+KEPT = ("PATH", "LANG", "PIP_", "UV_", "SSL_", "REQUESTS_", "HTTP", "http", "NO_PROXY", "no_proxy")
+
+
+def time_command(command: str, folder: Path) -> float:
+    """Return the seconds that a command takes in the clone, which must succeed."""
+    environment = {name: value for name, value in os.environ.items() if name.startswith(KEPT)}
+    start = time.perf_counter()
+    subprocess.run([command], cwd=folder / "clone", env=environment | {"HOME": str(folder)}, check=True)
+    return time.perf_counter() - start
+
+
+def time_loop() -> float:
+    """Return the seconds of 10**7 additions."""
+    start, total = time.perf_counter(), 0
+    for number in range(10**7):
+        total += number
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Measure, and write."""
+    loop = min(time_loop() for _ in range(3))
+    with tempfile.TemporaryDirectory() as name:
+        subprocess.run(["git", "clone", "--quiet", ROOT, "clone"], cwd=name, check=True)
+        demo = time_command("scripts/demo", Path(name))
+        first = time_command("scripts/test", Path(name))
+        again = time_command("scripts/test", Path(name))
+    readme = ROOT / "README.md"
+    text = (
+        f"From an empty clone `scripts/demo` takes {demo:.0f} s, `scripts/test` {first / 60:.0f} minutes and "
+        f"{again / 60:.0f} minutes again,\non {os.cpu_count()} cores where a loop of 10⁷ additions in Python takes "
+        f"{loop:.1f} s ({platform.machine()}, Python {platform.python_version()}, {date.today()});\non a machine whose "
+        f"loop takes twice as long, up to twice as long."
+    )
+    readme.write_text(fill(readme.read_text(encoding="utf-8"), "setup", text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
