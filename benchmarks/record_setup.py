@@ -50,8 +50,8 @@ def main() -> None:
     readme = ROOT / "README.md"
     text = (
         f"From an empty clone `scripts/demo` takes {demo:.0f} s and `scripts/test` {tests / 60:.0f} minutes on "
-        f"{os.cpu_count()} cores\nwhere a loop of 10⁷ additions in Python takes {loop:.1f} s ({platform.machine()}, Python "
-        f"{platform.python_version()}, {date.today()}),\nand on slower ones as much longer as the loop."
+        f"{os.cpu_count()} cores\nwhere a loop of 10⁷ additions in Python takes {loop:.1f} s ({platform.machine()}, "
+        f"Python {platform.python_version()}, {date.today()}),\nand on slower ones as much longer as the loop."
     )
     readme.write_text(fill(readme.read_text(encoding="utf-8"), "setup", text), encoding="utf-8")
 
