@@ -116,7 +116,7 @@ def test_randomization(race, threads):
 def test_estimate_with_judge(race):
     """Time estimates of two systems with a judge of 20,000 queries, against evaluating both by both judgments."""
     pytest.importorskip("scipy.special")
-    n_queries, n_documents = race.size(20_000, 100), 20
+    n_queries, n_documents = race.size(20_000, 500), 20
     rng = np.random.default_rng(5)
     labels = rng.integers(0, 4, (n_queries, n_documents))
     judged = np.clip(labels + rng.integers(-1, 2, labels.shape), 0, 3)
