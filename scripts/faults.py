@@ -478,7 +478,7 @@ FAULTS = (
           "judging/test_judges.py::test_bad_input_is_named"),
     Fault("judge: rare failures that it misses are forgotten", "statistics/prediction_powered.py",
           "END_WEIGHT * ((mean - low)", "0 * ((mean - low)",
-          "statistics/test_interval_coverage.py::test_estimates_with_a_judge_cover"),
+          "judging/test_judges.py::test_failures_too_rare_to_be_seen_widen_the_error"),
     Fault("counts of vectors that change are indices", "engine/chunk.py",
           "if out.counts.item(3):\n            refuse_changed(\"predictions\")", "if False:\n            pass",
           "scoring/test_model_errors.py"),

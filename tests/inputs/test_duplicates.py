@@ -560,6 +560,12 @@ def test_a_document_has_the_highest_label_of_its_own_and_its_chunks(rows, labels
     assert found == values({"q": highest}, run, parents="before #", duplicates="best")
 
 
+@pytest.mark.parametrize("labels", [{"d#1": 1, "d#2": 3}, {"d#2": 3, "d#1": 1}, {"d#1": 0, "d": 3}, {"d": 3, "d#1": 0}])
+def test_the_highest_label_of_two_chunks_counts(labels):
+    run = fn.Run({"q": ["d#1", "d#2"]}, parents="before #")
+    assert fn.evaluate({"q": labels}, run, "cg")["cg"].tolist() == [3]
+
+
 FRAME = pd.DataFrame({"query": ["q"] * 5, "chunk_id": RUN["q"], "score": range(5, 0, -1), "source": list("aacbc")})
 FORMS = {
     "dict": DOCUMENT,

@@ -13,7 +13,7 @@ from recorded_data import DATA
 import fastndcg as fn
 from fastndcg.cli import main
 from fastndcg.judging.judges import Confusion, compute_alpha, compute_kappa
-from fastndcg.statistics.prediction_powered import compute_powered_mean
+from fastndcg.statistics.prediction_powered import compute_powered_mean, widen_error
 
 pytest.importorskip("scipy.special")
 RECORDED = json.loads((DATA / "judges" / "recorded.json").read_text())
@@ -414,3 +414,9 @@ def test_compare_command_writes_the_section(files, capsys):
     assert "A judge beside human labels" in Path("report.html").read_text(encoding="utf-8")
     assert main(["compare", human, *others, "-m", METRIC, "--judge", judge]) == 2
     assert "--judge is for the report. Add --html FILE" in capsys.readouterr().err
+
+
+def test_failures_too_rare_to_be_seen_widen_the_error():
+    """A quarter of an observation stands at either end of the range, as its share of the variance of a mean of 30."""
+    variance = 0.03**2 + ((0.9 - 0) ** 2 + (1 - 0.9) ** 2) / 4 / (30 * 29)
+    assert widen_error(0.03, 0.9, 30, (0.0, 1.0)) == pytest.approx(math.sqrt(variance), rel=1e-15)
