@@ -199,7 +199,7 @@ baseline, its confidence interval, its p-value, and the numbers of queries won, 
         inputs="qrels runs segments queries judge", package=STATISTICS,
     ),
     "estimate-with-judge": Command(
-        "compare:run_estimate_with_judge", "HUMAN JUDGE RUN [RUN ...]",
+        "judging:run_estimate_with_judge", "HUMAN JUDGE RUN [RUN ...]",
         "estimate means from few human labels and a judge's labels of many queries",
         """\
 Estimate means and differences of runs from human labels of few queries, which must be a random sample, and the labels
@@ -219,7 +219,7 @@ of a judge, such as a language model, of all. No interval is wider than that of 
         inputs="human judge runs", package=("a confidence interval", "statistics"),
     ),
     "compare-judges": Command(
-        "compare:run_compare_judges", "HUMAN JUDGE RUN RUN [RUN ...]",
+        "judging:run_compare_judges", "HUMAN JUDGE RUN RUN [RUN ...]",
         "compare a judge's labels with human ones: by label and by ranks of runs",
         """\
 Compare the labels of a judge, such as a language model, with human labels of the same documents: kappa, alpha, the

@@ -138,33 +138,6 @@ def _compare(arguments: argparse.Namespace) -> tuple[Comparison, Any, Any]:
     return comparison, segments, texts
 
 
-def run_estimate_with_judge(arguments: argparse.Namespace) -> None:
-    """Estimate means and differences with a judge, and write them."""
-    human, judge, runs = _read_judged(arguments)
-    from fastndcg.judging.judges import estimate_with_judge
-
-    baseline = find_baseline(arguments.baseline, [name for name, _ in runs], arguments.runs)
-    settings = options.pick(arguments, "convention level threads")
-    metrics = arguments.metrics or DEFAULT_METRICS
-    output.write_result(arguments, estimate_with_judge(human, judge, runs, metrics, baseline=baseline, **settings))
-
-
-def run_compare_judges(arguments: argparse.Namespace) -> None:
-    """Compare a judge with human labels, and write the result."""
-    human, judge, runs = _read_judged(arguments)
-    from fastndcg.judging.judges import compare_judges
-
-    settings = options.pick(arguments, "convention test correction level replicates seed threads")
-    output.write_result(arguments, compare_judges(human, judge, runs, arguments.metrics or DEFAULT_METRICS, **settings))
-
-
-def _read_judged(arguments: argparse.Namespace) -> tuple[Any, Any, list[tuple[str, Any]]]:
-    """Return the human's and the judge's labels, and the runs."""
-    parse_metrics(arguments.metrics or DEFAULT_METRICS)
-    human, judge = (files.read_judgments(path, arguments) for path in (arguments.human, arguments.judge))
-    return human, judge, list(files.read_runs(arguments, None))
-
-
 def find_baseline(baseline: str | None, names: Sequence[str], paths: Sequence[str]) -> str | None:
     """Return the name of the run that ``--baseline`` means: by its name, path, or file name with or without .run."""
     if baseline is None or baseline in names:

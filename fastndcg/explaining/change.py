@@ -124,7 +124,7 @@ class Slice(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What is compared: of each pair, the first is before and the second after."""
+    """Hold what is compared: of each pair, the first is before and the second after."""
 
     truths: tuple[TruthInput, TruthInput]
     runs: tuple[Any, Any]
@@ -134,7 +134,7 @@ class Inputs(NamedTuple):
 
     @property
     def differs(self) -> tuple[bool, bool]:
-        """Whether judgments and convention differ."""
+        """Return True for judgments that differ, and True for a convention that differs."""
         return self.truths[0] is not self.truths[1], self.conventions[0] != self.conventions[1]
 
     def simplify(self, judgments: int, convention: int, ranking: int) -> Mix:
@@ -462,7 +462,7 @@ class Change(Printable):
     @property
     def moves(self) -> Table[Move]:
         """
-        What became of the documents within the cutoff, in the queries that both means count.
+        Count the documents within the cutoff by what became of them, in the queries that both means count.
 
         Each document has the first of these kinds: "label changed", "entered" or, without a judgment, "unjudged
         entered", "left", "tie made" and "tie broken" where equal scores share ranks after or before alone, "up",

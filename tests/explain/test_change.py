@@ -86,7 +86,7 @@ def test_parts_add_up_and_equal_the_reference(truths, both, conventions, metric)
     metric=st.sampled_from(ADDITIVE),
 )  # fmt: skip
 def test_documents_add_up_to_values(truths, both, conventions, metric):
-    """Those of each query give both values; moves of all queries, found by another way, are their sums by kind."""
+    """Documents of each query give both values; moves, found by another way, are their sums by kind."""
     settings = {"truth_after": truths[1], "convention": conventions[0], "convention_after": conventions[1]}
     change = fn.explain_change(truths[0], *both, metric, **settings)
     by_kind = dict.fromkeys(KINDS, ())
@@ -131,7 +131,7 @@ def test_queries_that_one_mean_counts_are_the_part_of_queries():
 
 
 def test_other_queries_are_the_part_of_queries_alone():
-    """Where the means have no query in common, no mix of settings is evaluated."""
+    """No mix of settings is evaluated if the means have no query in common."""
     parts = find_parts({"q1": {"a": 1}}, {"q1": ["x", "a"]}, {"q2": ["a"]}, "rr", truth_after={"q2": {"a": 1}})
     assert parts == {"queries": 0.5, "judgments": 0, "convention": 0, "ranking": 0}
 
