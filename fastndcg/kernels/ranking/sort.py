@@ -3,8 +3,8 @@ Sort documents by falling score, and compute the ideal ranking: the candidates o
 
 `sort_descending` is stable, and sorts short runs by insertion and merging. `rank_by_sorting` sorts the documents of a
 query byte by byte: all of them, or, where these are few, the candidates, among which it locates the others. That takes
-nDCG of 100,000 documents, 2 % of them relevant, from 4.0 to 1.3 ms a query on two busy cores. The sort key is a uint64
-that rises as the score falls. With each key goes the index of the candidate that has it, or the number of candidates
+AP of 100,000 documents, 2 % of them relevant, from 2.9 to 1.3 ms a query. The sort key is a uint64 that rises as the
+score falls. With each key goes the index of the candidate that has it, or the number of candidates
 for other documents. A radix sort has no branch that depends on the scores.
 
 `rank_ideal` counts labels that are whole numbers from 1 to 31. It stops at the first query with other labels, and
