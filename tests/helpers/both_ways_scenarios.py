@@ -25,7 +25,8 @@ DEFAULT = conventions["default"]
 
 def run_all(rng):
     for run in (
-        evaluate_sums, evaluate_variants, compare, agree, look_beyond, cover_text, read, recommend, score, fuse, tune,
+        evaluate_sums, evaluate_variants, compare, agree, look_beyond, cover_text, read, repeat, judge, recommend,
+        score, fuse, tune,
     ):  # fmt: skip
         run(rng)
 
@@ -163,6 +164,23 @@ def read(rng):
     fn.evaluate(few, run, "ndcg", convention="default(ties=id_descending)")
     rows = [{"query": q, "document": d, "label": 1} for q, d in zip(queries, documents, strict=True)]
     fn.evaluate(rows, run, "ndcg")
+
+
+def repeat(rng):
+    """Read documents more than once, and passages of documents."""
+    qrels = {"a": {f"d{n}": n % 2 for n in range(5)}, "b": {"d1": 1}}
+    run = [(q, f"d{n % 7}", float(score)) for q in "ab" for n, score in enumerate(rng.permutation(20))]
+    parents = {f"d{n}": f"p{n % 3}" for n in range(7)}
+    for choice in ("first", "best", "sum"):
+        fn.evaluate(qrels, fn.Run(run, duplicates=choice), "ndcg")
+        fn.evaluate({q: {"p1": 1} for q in "ab"}, fn.Run(run, parents=parents, duplicates=choice), "ndcg")
+
+
+def judge(rng):
+    """Bound metrics over unjudged documents."""
+    truth = {q: {f"d{n}": int(n % 3) for n in rng.permutation(9)[:4].tolist()} for q in "abc"}
+    systems = {name: {q: {f"d{n}": float(n) for n in rng.permutation(9)[:6].tolist()} for q in "abc"} for name in "xy"}
+    fn.bounds(truth, systems, "ndcg@5, r@5, p@3, rr, ap", labels=range(3)).difference("y", "x")
 
 
 def recommend(rng):
