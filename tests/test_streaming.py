@@ -62,10 +62,14 @@ def test_sums_are_exact(values, cut):
 def test_infinite_values():
     for values, wanted in (([math.inf, 1], math.inf), ([-math.inf, 1], -math.inf), ([1e308] * 20, math.inf)):
         assert ExactSum.of(np.array(values)).value() == wanted
+        assert (ExactSum.of(np.array([0.5])) + ExactSum.of(np.array(values))).value() == wanted
         assert aggregates.mean(np.array(values)) == wanted
     assert math.isnan(ExactSum.of(np.array([math.inf, -math.inf])).value())
     assert math.isnan(aggregates.mean(np.array([math.inf, -math.inf])))
     assert math.isnan(aggregates.mean(np.array([math.nan])))
+    for values in ([math.inf, 1.0], [1e200, -1e200], [1.0]):  # the squares of 1e200 are infinite
+        column = np.array(values)
+        assert np.isnan(aggregates.compute_spread(ExactSum.of(column), aggregates.sum_squares(column))).all()
 
 
 def test_short_and_long_columns_have_the_same_mean(monkeypatch):

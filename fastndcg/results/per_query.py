@@ -127,7 +127,7 @@ def _of_one_kind(array: Array, name: str) -> Array:
     kinds = {type(value) for value in array.tolist()}
     if all(issubclass(kind, str) for kind in kinds):
         return array.astype(str)
-    if kinds <= {int, float, bool} or kinds <= {int}:
+    if kinds <= {int, float, bool}:
         try:
             return array.astype("f8") if float in kinds else array.astype("i8")
         except OverflowError:

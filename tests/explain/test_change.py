@@ -136,6 +136,14 @@ def test_other_queries_are_the_part_of_queries_alone():
     assert parts == {"queries": 0.5, "judgments": 0, "convention": 0, "ranking": 0}
 
 
+def test_judgments_and_a_run_of_the_other_side_need_no_query_in_common():
+    """The judgments after lack q1, the only query of the run before. The means are 0.5, and 1 of q2 alone."""
+    parts = find_parts(
+        {"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": ["a"]}, {"q2": ["a"]}, "rr", truth_after={"q2": {"a": 1}}
+    )
+    assert sum(parts.values()) == 1 - 0.5
+
+
 def test_a_query_becomes_undefined():
     """A query that loses its only relevant document leaves the mean: that is a change of queries."""
     run = {"q1": ["a"], "q2": ["x", "a"]}

@@ -13,7 +13,7 @@ from recorded_data import DATA
 import fastndcg as fn
 from fastndcg.cli import main
 from fastndcg.judging.judges import Confusion, compute_alpha, compute_kappa
-from fastndcg.statistics.prediction_powered import compute_powered_mean, widen_error
+from fastndcg.statistics.prediction_powered import compute_powered_mean, shrink_bounds, widen_error
 
 pytest.importorskip("scipy.special")
 RECORDED = json.loads((DATA / "judges" / "recorded.json").read_text())
@@ -128,6 +128,10 @@ def test_weights_and_means_of_ppi_python(case):
     assert theirs == pytest.approx(weight * judge.var(ddof=1) * (n - 1) / n / pooled, rel=1e-6)
     width = 2 * 1.959964 * float(found.standard_error)
     assert width == pytest.approx(case["interval"][1] - case["interval"][0], rel=0.06 if n < 100 else 0.01)
+
+
+def test_bounds_of_binary_differences_keep_the_shape_of_human_ones():
+    assert shrink_bounds((0.1, 0.7), 0.3, 0.4, 0.5) == pytest.approx((0.4 - 0.1, 0.4 + 0.2))
 
 
 def test_a_useless_judge_has_no_weight():

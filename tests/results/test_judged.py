@@ -34,6 +34,10 @@ def test_shares_are_those_of_judged_at_each_cutoff():
     assert result.judged == fn.evaluate(QRELS, RUN, "Judged@2, Judged").mean()
     assert [str(metric) for metric in result.metrics] == ["nDCG@2", "P@2", "RR"]
     assert str(result).splitlines()[-1] == f"Judged@2 0.5000, Judged 0.5833{EFFECT}"
+    for n, shown in ((4, "Judged@2 0.5000, Judged@3 0.5833"), (5, "…")):
+        cutoffs = [f"ndcg@{k}" for k in range(1, n + 1)]
+        last = str(fn.evaluate(QRELS, RUN, cutoffs)).splitlines()[-1]
+        assert last == f"Judged@1 0.5000, {shown}, Judged@{n} 0.5833{EFFECT}"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ import pytest
 from system_values import METRICS, drawn, results_by_name, results_of
 
 import fastndcg as fn
+from fastndcg.results.aggregates import ExactSum, sum_squares
 from fastndcg.statistics.curves import CUTOFFS
+from fastndcg.statistics.moments import count_binary_wins, find_range, summarize_exact_sums
 
 pytest.importorskip("scipy")
 QRELS = {q: {"d1": 1, "d2": 2} for q in ("q1", "q2", "q3", "q4")}
@@ -123,6 +125,23 @@ class TestRows:
         assert row.n_pairs == len(known) == row.wins + row.ties + row.losses
         assert (row.wins, row.losses) == ((known > 0).sum(), (known < 0).sum())
         assert row.effect == pytest.approx(known.mean() / known.std(ddof=1), rel=1e-12)
+
+    def test_wins_of_binary_differences(self):
+        """What Spark counts from exact sums: 3 wins, 2 losses and 2 ties."""
+        gains = np.array([1.0, 1, 1, -1, -1, 0, 0])
+        sums = ExactSum.of(gains), sum_squares(gains)
+        found = count_binary_wins(summarize_exact_sums(*sums), *sums)
+        assert (found.wins, found.ties, found.losses) == (3, 2, 2)
+
+    def test_range_of_values_is_found_from_their_sums(self):
+        for bounds, values, wanted in (
+            ((0.0, 1.0), [1, 0, 1], ((0.0, 1.0), True)), ((0.0, 1.0), [1, 0.5], ((0.0, 1.0), False)),
+            ((0.0, 1.0), [1, 1.5], (None, False)), ((0.0, 2.0), [2, 2, 2], ((0.0, 2.0), False)),
+            ((0.0, 2.0), [2.1, 2, 2], (None, False)), ((-2.0, 1.0), [-2, -2], ((-2.0, 1.0), False)),
+            (None, [1], (None, False)), ((0.0, 1.0), [np.inf, 1], (None, False)), ((0.0, 2.0), [1e200], (None, False)),
+        ):  # fmt: skip
+            column = np.array(values, "f8")
+            assert find_range(ExactSum.of(column), sum_squares(column), bounds) == wanted
 
     def test_baseline(self):
         results = results_by_name(drawn(9, 30))

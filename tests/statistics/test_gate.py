@@ -109,7 +109,7 @@ def test_thirty_questions():
     assert verdict_of(30, 0, 0) == "pass"
     assert verdict_of(30, 0, 0, margin=0.05, floors={"success@1": 0.4}) == "fail"
     gate = fn.gate(None, *paired(30, 0, 5), margin=0.1)
-    assert [row.query for row in gate.regressed] == [f"q{place}" for place in range(5)]
+    assert list(gate.regressed) == [(f"q{place}", str(gate.rows[0].metric), 1.0, 0.0) for place in range(5)]
     row = gate.rows[0]
     assert (row.n, row.wins, row.losses, row.difference) == (30, 0, 5, pytest.approx(-1 / 6))
     assert row.n_needed > 30
@@ -127,6 +127,14 @@ def test_undecided_number_of_queries_decides():
     assert row.verdict == "undecided"
     share = math.ceil(row.n_needed / 40)
     assert verdict_of(40 * share, share, 2 * share, margin=0.1) == "pass"
+
+
+def test_bets_need_queries_even_if_all_are_alike():
+    """Each query multiplies wealth by 1 + 2 · 0.9 · (0.05 + 0.01) / 2 at most, which must reach 20."""
+    values = np.full((12, 1), 0.5)
+    both = results_of(values), results_of(values + 0.05 + 1e-6 * np.arange(12)[:, None])
+    row = fn.gate(None, *both, margin=0.01, sequential=True).rows[0]
+    assert row.n_needed == math.ceil(math.log(20) / math.log(1 + 2 * 0.9 * (row.difference + 0.01) / 2))
 
 
 def test_failing_side_is_corrected_and_passing_side_is_not():
@@ -444,6 +452,8 @@ def test_plan_round_trip():
     for clusters in (None, (5, 0.3)):
         shown = fn.plan(n=100, from_=0.3, clusters=clusters)
         assert fn.plan(shown.difference, from_=0.3, clusters=clusters).n in (100, 101)
+        one_sided = fn.plan(n=100, from_=0.3, clusters=clusters, alternative="less", level=0.975)  # 5 % two-sided
+        assert one_sided.difference == pytest.approx(shown.difference, rel=1e-4)
     assert fn.plan(0.02, from_=0.3, clusters=(5, 0.3)).n == pytest.approx(2.2 * fn.plan(0.02, from_=0.3).n, rel=0.01)
 
 

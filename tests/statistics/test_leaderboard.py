@@ -9,7 +9,7 @@ from system_values import results_of
 
 import fastndcg as fn
 from fastndcg import cli
-from fastndcg.statistics.leaderboard import _cut_tiers, _DataSets, _find_sure, _rank_values
+from fastndcg.statistics.leaderboard import _cut_tiers, _DataSets, _find_range, _find_sure, _rank_values
 from fastndcg.statistics.settings import Settings
 
 pytest.importorskip("scipy")
@@ -63,6 +63,12 @@ def test_equal_to_the_bit():
     values = np.random.default_rng(0).beta(1, 1, (50, 1))
     found = board([np.hstack([values, values, values / 2])])
     assert [(row.rank, row.rank_low, row.rank_high) for row in found.rows] == [(1, 1, 2), (1, 1, 2), (3, 3, 3)]
+    assert [line.split()[5:-2] for line in str(found).splitlines()[1:4]] == [["1", "to", "2"], ["1", "to", "2"], ["3"]]
+
+
+def test_values_of_an_unknown_metric_are_shares_if_all_can_be():
+    for values, bounds in (([0, 1], (0.0, 1.0)), ([0.5, 1.5], None), ([-0.5, 0.5], None)):
+        assert _find_range(None, np.array([values]), ["d"], ["a", "b"]) == bounds
 
 
 def test_pairs_hold_together():

@@ -490,6 +490,9 @@ def test_equivalence_is_that_of_statsmodels():
             theirs = weightstats.ttost_paired(columns[1][:, place], columns[0][:, place], -margin, margin)[0]
             assert test.p == pytest.approx(theirs, rel=1e-9)
             assert test.equivalent == (test.p < 0.05)
+        assert [line.endswith("equivalent") for line in str(tests).splitlines()[1:4]] == [
+            one.equivalent for one in tests
+        ]
 
 
 def test_statistic_is_that_of_scipy():
