@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +43,15 @@ def read_files(root: Path, *folders: str) -> list[File]:
 
 
 parse = functools.cache(ast.parse)
+
+
+def walk_statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield a tree and all statements in it: a tenth of its nodes."""
+    yield tree
+    for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+        parts = getattr(tree, field, ())
+        for part in parts if isinstance(parts, list) else ():
+            yield from walk_statements(part)
 
 
 def run_python(root: Path, code: str) -> str:
