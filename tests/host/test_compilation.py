@@ -1,16 +1,15 @@
 """Compilation in fresh processes: light imports, caches that are absent, broken or shared, and the line on stderr."""
 
 import hashlib
-import os
+import json
 import pickle
-import subprocess
-import sys
+import shutil
 import textwrap
 from itertools import cycle
 from pathlib import Path
 
 import pytest
-from fresh_processes import COMPILE, EXPECTED, answer, compile_toys, make_environment, start
+from fresh_processes import COMPILE, EXPECTED, answer, compile_toys, start
 
 HINT = "; a built wheel or `fastndcg warmup` has them\n"
 LINE = f"fastndcg: compiling kernels as they are needed, about 0.6 s each{HINT}"
@@ -83,11 +82,30 @@ def test_numbas_configuration_is_left_alone():
     assert answer(start(code)) is True
 
 
-def test_cache_is_found_again(tmp_path):
-    hits, misses, cache = compile_toys(FASTNDCG_CACHE_DIR=tmp_path)
-    assert (hits, misses) == (0, 2)
-    assert Path(cache).is_relative_to(tmp_path)
-    assert compile_toys(FASTNDCG_CACHE_DIR=tmp_path) == (2, 0, cache)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """Return a folder with the cache of a process that announced what it compiled, and the cache's own folder in it."""
+    root = tmp_path_factory.mktemp("filled")
+    process = start(COMPILE, FASTNDCG_CACHE_DIR=root, FASTNDCG_QUIET=0)
+    out, errors = process.communicate(timeout=600)
+    values, hits, misses, cache, _ = json.loads(out)
+    assert (values, hits, misses, errors) == (EXPECTED, 0, 2, LINE)
+    assert Path(cache).is_relative_to(root)
+    return root, Path(cache)
+
+
+@pytest.fixture
+def cache_copy(filled, tmp_path):
+    """Return a copy of the filled cache: its root and the cache's own folder in it."""
+    root, cache = filled
+    shutil.copytree(root, tmp_path / "copy")
+    return tmp_path / "copy", tmp_path / "copy" / cache.relative_to(root)
+
+
+def test_cache_is_found_again_and_compilation_is_announced_once(filled):
+    root, cache = filled
+    process = start(COMPILE, FASTNDCG_CACHE_DIR=root, FASTNDCG_QUIET=0)
+    assert answer(process)[:4] == [EXPECTED, 2, 0, str(cache)]  # and nothing on stderr
 
 
 def test_edited_kernels_are_compiled_again(package_copy):
@@ -107,23 +125,25 @@ def broken(content):
     ])  # fmt: skip
 
 
-def test_cache_full_of_garbage(tmp_path):
-    _, _, cache = compile_toys(FASTNDCG_CACHE_DIR=tmp_path)
-    files = sorted(Path(cache).iterdir())
+@pytest.mark.parametrize("n_rounds", [1, pytest.param(4, marks=pytest.mark.stress)])  # in four, every way comes up
+def test_cache_full_of_garbage(cache_copy, n_rounds):
+    root, cache = cache_copy
+    files = sorted(cache.iterdir())
     assert len(files) == 2
     ways = broken(files[0].read_bytes())
-    for _ in range(4):  # so that every way comes up
+    for _ in range(n_rounds):
         for file, content in zip(files, ways, strict=False):
             file.rmdir() if file.is_dir() else file.unlink()
             if content is None:
                 file.mkdir()
             else:
                 file.write_bytes(content)
-        assert compile_toys(FASTNDCG_CACHE_DIR=tmp_path)[0] == 0
-        assert compile_toys(FASTNDCG_CACHE_DIR=tmp_path)[0] >= 1
-        assert sorted(Path(cache).iterdir()) == files
+        assert compile_toys(FASTNDCG_CACHE_DIR=root)[0] == 0
+        assert compile_toys(FASTNDCG_CACHE_DIR=root)[0] >= 1
+        assert sorted(cache.iterdir()) == files
 
 
+@pytest.mark.stress
 def test_four_processes_compile_at_once(tmp_path):
     processes = [start(COMPILE, FASTNDCG_CACHE_DIR=tmp_path) for _ in range(4)]
     answers = [answer(process) for process in processes]
@@ -139,24 +159,7 @@ def test_cache_keeps_sizes_of_vectors_apart(tmp_path):
     assert compile_toys(FASTNDCG_CACHE_DIR=tmp_path, FASTNDCG_BUILD_LEVEL=2)[:2] == (2, 0)
 
 
-def read_stderr(code=COMPILE, **environment):
-    given = make_environment(**({"FASTNDCG_QUIET": "0"} | environment))
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=given).stderr
-
-
-def test_compilation_is_announced_once(tmp_path):
-    assert read_stderr(FASTNDCG_CACHE_DIR=tmp_path) == LINE
-    assert read_stderr(FASTNDCG_CACHE_DIR=tmp_path) == ""
-
-
-def test_announcement_can_be_switched_off(tmp_path):
-    assert read_stderr(FASTNDCG_CACHE_DIR=tmp_path, FASTNDCG_QUIET=1) == ""
-
-
-def test_no_line_without_stderr(tmp_path):
-    given = make_environment(FASTNDCG_QUIET="0", FASTNDCG_CACHE_DIR=tmp_path)
+def test_nothing_is_announced_if_switched_off_or_without_stderr(tmp_path):
     code = "import sys; sys.stderr = None\n" + textwrap.dedent(COMPILE)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=given)
-    assert done.stderr == ""
-    assert os.path.isdir(tmp_path)
+    for place, text, quiet in ((tmp_path / "quiet", COMPILE, 1), (tmp_path / "closed", code, 0)):
+        assert answer(start(text, FASTNDCG_CACHE_DIR=place, FASTNDCG_QUIET=quiet))[:3] == [EXPECTED, 0, 2]

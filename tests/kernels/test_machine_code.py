@@ -113,8 +113,8 @@ def test_machine_code_runs_without_numba(built):
 @NEEDS_COMPILER
 def test_a_build_compiles_what_changed(built):
     assert run_build(built, "--output", built / "again").startswith("0 signatures compiled")
-    names = [set(json.loads((folder / "table.json").read_text())["kernels"]) for folder in (built / "again",)]
-    assert names == [{"statistics.add_up", "statistics.carry"}]
+    table = json.loads((built / "again" / "table.json").read_text())
+    assert set(table["kernels"]) == {"statistics.add_up", "statistics.carry"}
     source = built / "fastndcg" / "kernels" / "statistics.py"
     content = source.read_text()
     source.write_text(f"{content}# edited\n")
@@ -126,15 +126,15 @@ def test_a_build_compiles_what_changed(built):
 
 @NEEDS_COMPILER
 def test_two_builds_give_the_same_bytes(built):
-    folders = [built / "first", built / "second"]
-    for folder in folders:
-        shutil.rmtree(built / "cache" / "objects", ignore_errors=True)
-        assert "2 signatures compiled" in run_build(built, "--output", folder)
+    folders = [built / "fastndcg" / "kernels" / "built", built / "second"]
+    shutil.rmtree(built / "cache" / "objects", ignore_errors=True)
+    assert "2 signatures compiled" in run_build(built, "--output", folders[1])
     contents = [{file.name: file.read_bytes() for file in folder.iterdir()} for folder in folders]
     assert contents[0] == contents[1]
 
 
 @NEEDS_COMPILER
+@pytest.mark.stress
 def test_two_processes_build_at_once(built):
     target = built / "shared"
     command = [sys.executable, "-P", "-m", "fastndcg.kernels.native.build", "--output", str(target)]
@@ -146,18 +146,26 @@ def test_two_processes_build_at_once(built):
     assert library.find("statistics.carry", pytest.fail)(np.array([2**33, 1])) is None
 
 
-@NEEDS_COMPILER
-def test_machine_code_in_the_cache_serves_a_package_without(copy):
-    folder, package = copy
-    shutil.rmtree(package)
+@pytest.fixture(scope="module")
+def cached(built, tmp_path_factory):
+    """Return a folder with a package without machine code, and the folder of its machine code in the user's cache."""
+    folder = tmp_path_factory.mktemp("cached")
+    folder.chmod(0o755)
+    shutil.copytree(built / "fastndcg", folder / "fastndcg", ignore=shutil.ignore_patterns("built"))
     code = "import fastndcg as fn, json; print(json.dumps(fn.warmup().cache))"
-    cache = answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache"))
-    assert Path(cache).is_relative_to(folder / "cache")
+    cache = Path(answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache")))
+    assert cache.is_relative_to(folder / "cache")
+    return folder, cache
+
+
+@NEEDS_COMPILER
+def test_machine_code_in_the_cache_serves_a_package_without(cached):
+    folder, cache = cached
     sources, _ = carry(folder, is_blocked=True)
     assert all(source.startswith("cache (") for source in sources), sources
-    cached = Path(cache)
-    cached.chmod(0o777)
+    cache.chmod(0o777)
     sources, state = carry(folder, is_blocked=False)
+    cache.chmod(0o755)
     assert sources == ["Numba", "Numba"]
     assert "other users can write it" in state
 
@@ -215,23 +223,34 @@ def damage(file):
 
 @NEEDS_COMPILER
 @pytest.mark.parametrize("fault", FAULTS)
-def test_faults_fall_back_to_numba_and_are_said(copy, fault):
-    folder, package = copy
+def test_faults_are_said_and_no_machine_code_is_used(built, tmp_path, fault):
     message, plant = FAULTS[fault]
-    plant(package)
-    _, state = carry(folder, is_blocked=False)
-    assert message in state
+    folder = shutil.copytree(built / "fastndcg" / "kernels" / "built", tmp_path / "built")
+    plant(folder)
+    library = machine_code.Library(
+        folder, lambda name: (folder / name).read_bytes() if (folder / name).exists() else None
+    )
+    assert library.find("statistics.carry", pytest.fail) is None
+    assert message in library.problem
+
+
+@NEEDS_COMPILER
+def test_a_fault_falls_back_to_numba(copy):
+    folder, package = copy
+    damage(next(package.glob("kernels-*")))
+    sources, state = carry(folder, is_blocked=False)
+    assert sources == ["Numba", "Numba"]
+    assert "is damaged" in state
 
 
 @NEEDS_COMPILER
 @pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="needs root: files of other users")
-def test_libraries_of_other_users_in_the_cache_are_not_loaded(copy):
-    folder, package = copy
-    shutil.rmtree(package)
-    code = "import fastndcg as fn, json; print(json.dumps(fn.warmup().cache))"
-    cache = Path(answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache")))
-    os.chown(next(cache.glob("kernels-*")), NOBODY, NOBODY)
+def test_libraries_of_other_users_in_the_cache_are_not_loaded(cached):
+    folder, cache = cached
+    library = next(cache.glob("kernels-*"))
+    os.chown(library, NOBODY, NOBODY)
     sources, state = carry(folder, is_blocked=False)
+    os.chown(library, os.geteuid(), os.getegid())
     assert sources == ["Numba", "Numba"]
     assert "may have been written by another user" in state
 
