@@ -286,9 +286,23 @@ class Discounts(NamedTuple):
     highest: float  # the discount of rank 1
 
 
+def compute_log2(numbers: Array) -> Array:
+    """Return the binary logarithm of each number, with the same bits on every processor."""
+    out = np.empty_like(numbers)
+    load_kernels("metrics.discounts").log2(numbers, out)
+    return out
+
+
+def compute_powers(base: float, n: int) -> Array:
+    """Return base^0 to base^(n − 1), with the same bits on every processor."""
+    out = np.empty(n)
+    load_kernels("metrics.discounts").powers(base, out)
+    return out
+
+
 DISCOUNT_FORMULAS: dict[Value, Callable[[Array], Array]] = {
-    "log2": lambda ranks: 1.0 / np.log2(ranks + 1.0),
-    "log2(max(r, 2))": lambda ranks: 1.0 / np.log2(np.maximum(ranks, 2.0)),
+    "log2": lambda ranks: 1.0 / compute_log2(ranks + 1.0),
+    "log2(max(r, 2))": lambda ranks: 1.0 / compute_log2(np.maximum(ranks, 2.0)),
     "1/r": lambda ranks: 1.0 / ranks,
     "none": np.ones_like,
 }
@@ -321,7 +335,7 @@ def compute_discounts(discount: Value, n_ranks: int) -> Discounts:
         size = min(len(discount), n_ranks)
         values[1 : size + 1] = discount[:size]
     elif isinstance(discount, float):
-        values[1:] = (1.0 - discount) * discount ** np.arange(float(n_ranks))
+        values[1:] = (1.0 - discount) * compute_powers(discount, n_ranks)
     else:
         values[1:] = DISCOUNT_FORMULAS[discount](np.arange(1.0, n_ranks + 1.0))
     if isinstance(discount, float):

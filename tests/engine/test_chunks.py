@@ -74,6 +74,15 @@ def test_the_discount_is_that_of_a_deep_rank(metric, convention):
     assert fn.evaluate(labels, scores, metric, offsets=[0, n], convention=convention).means() == [1 / n]
 
 
+def test_discounts_are_functions_of_c():
+    """Those of NumPy have other bits on processors with AVX-512 than on others."""
+    ranks = range(1, 5001)
+    logarithms, capped, powers = (chunk.compute_discounts(one, 5000).values for one in ("log2", "log2(max(r, 2))", 0.8))
+    assert logarithms[1:].tolist() == [1 / math.log2(r + 1) for r in ranks]
+    assert capped[1:].tolist() == [1 / math.log2(max(r, 2)) for r in ranks]
+    assert powers[1:].tolist() == [(1 - 0.8) * math.pow(0.8, r - 1) for r in ranks]
+
+
 @pytest.mark.parametrize("discount", ["log2", "1/r", 0.8, (5.0, 3.0, 0.1)])
 def test_running_sums_are_exact(discount):
     """Two numbers give the sum of the first ranks, or RBP's of the ranks behind them, to twice the digits of one."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from fastndcg.engine.chunk import Chunk, ChunkLabels
+from fastndcg.engine.chunk import Chunk, ChunkLabels, compute_powers
 from fastndcg.engine.compute.counts import precision_denominators
 from fastndcg.engine.compute.gains import find_discounts
 from fastndcg.engine.compute.memo import per_labels, per_ranking
@@ -175,7 +175,7 @@ def find_weights(labels: ChunkLabels, beta: float | None, discount: Value | None
     """Return the weight of novelty at each rank, without use at 0: beta^(rank − 1), or a discount."""
     if beta is None:
         return find_discounts(labels, discount).values
-    return np.asarray(np.power(float(beta), np.arange(-1.0, len(labels.discounts.values) - 1)))
+    return np.append(0.0, compute_powers(float(beta), len(labels.discounts.values) - 1))
 
 
 @per_labels
@@ -229,6 +229,6 @@ def find_limit(labels: ChunkLabels, m: Task) -> Array:
     if beta is not None:
         return np.asarray(counts / (1.0 - share_left * float(beta)))
     weights = find_weights(labels, None, m.discount)
-    sums = np.cumsum(weights[1:] * np.power(share_left, np.arange(len(weights) - 1)))
+    sums = np.cumsum(weights[1:] * compute_powers(share_left, len(weights) - 1))
     n_ranks = labels.sizes.astype("f8") if m.metric.k is None else np.full(labels.n_queries, m.cutoff)
     return np.asarray(counts * sums[np.clip(n_ranks, 1, len(sums)).astype("i8") - 1])
