@@ -108,6 +108,7 @@ def test_values_of_single_queries_on_request():
     result = stream_of(0, 100, per_query=True).merge(stream_of(100, 200, per_query=True)).result()
     np.testing.assert_array_equal(result.values, WITH_IDS.values)
     assert result.query_ids.tolist() == WITH_IDS.query_ids.tolist()
+    assert result.query_ids.dtype == WITH_IDS.query_ids.dtype
     mixed = fn.StreamingEvaluator("rr", per_query=True).update([[1, 0]], [[1, 2]])
     mixed.update({"q": {"d": 1}}, {"q": {"d": 1.0}}).update([[1]], [[1]])
     assert mixed.result().to_dict() == {0: {"RR": 0.5}, "q": {"RR": 1.0}, 2: {"RR": 1.0}}
