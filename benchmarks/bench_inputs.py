@@ -93,19 +93,22 @@ def test_frames(race, kind, library):
     )
 
 
-@pytest.mark.parametrize("way", ["rule", "column", "dict"])
+@pytest.mark.parametrize("way", ["rule", "column", "dict", "function"])
 @pytest.mark.parametrize("ranks", ["kept", "closed"])
 def test_chunks(race, ranks, way):
-    """Time frames of chunks against the same frame of documents without `parents`, with text ids."""
+    """Time frames of chunks, all different, against the same frame of documents without `parents`, with text ids."""
     rows = make_rows(race.size(2_000, 5), 500, is_text=True, is_shuffled=True)
     judged = rows.select(rows.labels > 0)
     qrels = fn.Qrels(judged.queries, judged.documents, judged.labels)
-    chunks = np.array([f"{document}#{row % 7}" for row, document in enumerate(rows.documents)])
+    chunks = np.array([f"{document}#{row}" for row, document in enumerate(rows.documents)])
     plain = {"query": rows.queries, "document": rows.documents, "score": rows.scores}
     run = {"query": rows.queries, "document": chunks, "score": rows.scores, "parent": rows.documents}
-    parents = {"rule": "before #", "column": "parent"}.get(way) or dict(
-        zip(chunks.tolist(), rows.documents.tolist(), strict=True)
-    )
+    parents = {
+        "rule": "before #",
+        "column": "parent",
+        "dict": dict(zip(chunks.tolist(), rows.documents.tolist(), strict=True)),
+        "function": lambda chunk: chunk.partition("#")[0],
+    }[way]
     means = fn.evaluate(qrels, plain, METRICS).means()
     race(
         lambda: fn.evaluate(qrels, fn.Run(run, ranks=ranks, parents=parents), METRICS).means(),

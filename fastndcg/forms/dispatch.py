@@ -449,13 +449,12 @@ def read_table(
         data = cast(Any, data).to_run()
     if duplicates is None:
         return _read_alone(kind, data, others, Options(columns=columns, threads=threads, kind=kind), format)
-    duplicates = duplicates.read_parents(data, columns)
     options = Options(columns=columns, threads=threads, kind=RepeatedRun, duplicates=duplicates)
     if isinstance(data, Run):
         run = data.copy_as(RepeatedRun)
     else:
         run = _read_alone(RepeatedRun, data, others, options, format)
-    return cast(AnyTable, run.settled_by(duplicates))
+    return cast(AnyTable, run.settled_by(duplicates.read_parents(data, columns, run)))
 
 
 def _read_alone(

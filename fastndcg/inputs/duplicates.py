@@ -54,11 +54,11 @@ class Duplicates:
         ranks = f", ranks={self.ranks!r}" if self.choice in ("first", "best") else ""
         return f"duplicates={self.choice!r}{ranks}{', parents' if self.parents is not None else ''}"
 
-    def read_parents(self, predictions: Any, columns: Any) -> Duplicates:
-        """Return this choice with the parents in a column of the predictions, if `parents` names one."""
+    def read_parents(self, predictions: Any, columns: Any, run: Run | None = None) -> Duplicates:
+        """Return this choice with the parents in a column of predictions, of which `run` was read, if that is named."""
         if self.parents is None:
             return self
-        return replace(self, parents=self.parents.read_column(predictions, columns))
+        return replace(self, parents=self.parents.read_column(predictions, columns, run))
 
     def apply_to_both(self, qrels: Qrels, run: Run, convention: Convention) -> tuple[Qrels, Run]:
         """Return judgments and a run of documents that count as this choice says."""
@@ -316,7 +316,6 @@ class Found(NamedTuple):
 
     documents: IdColumn
     are_chunks: Array
-    are_known: Array  # True for documents that a table names
 
 
 class Parents:
@@ -334,9 +333,9 @@ class Parents:
         rows = np.flatnonzero(found.are_chunks & (find_ids(ids, distinct, "documents", SIDES) >= 0))
         return rows[_differ(ids.take(rows), found.documents.take(rows))]
 
-    def read_column(self, predictions: Any, columns: Any) -> Parents:
+    def read_column(self, predictions: Any, columns: Any, run: Run | None) -> Parents:
         """Return the parents, read from predictions if they are a column of these."""
-        del predictions, columns
+        del predictions, columns, run
         return self
 
     def map_run(self, run: Run) -> RepeatedRun:
@@ -394,9 +393,9 @@ class ParentColumn(Parents):
 
     def find(self, ids: IdColumn) -> Found:
         """Return the ids, which are no chunks where the run has no such column."""
-        return Found(ids, *np.zeros((2, len(ids)), bool))
+        return Found(ids, np.zeros(len(ids), bool))
 
-    def read_column(self, predictions: Any, columns: Any) -> Parents:
+    def read_column(self, predictions: Any, columns: Any, run: Run | None) -> Parents:
         """Return the parents in a column of a frame of predictions, if that is what these are."""
         name = self._name
         if not (is_frame(predictions) or (isinstance(predictions, Mapping) and are_columns(predictions))):
@@ -410,14 +409,16 @@ class ParentColumn(Parents):
                 f"{', '.join(map(repr, frame.column_names))}. Name one, or give a rule such as 'before #'"
             )
         parents = Frame(predictions, {"document": name}, "run").read_ids("document")
-        chunks = frame.read_ids("document")
+        chunks = frame.read_ids("document") if run is None else run.documents
         if len(chunks) != len(parents):
             raise InvalidInputError(
                 f"`run` must be a table that can be read twice where `parents` names a column of it, but the "
                 f"{type(predictions).__name__} is empty after {max(len(chunks), len(parents))} rows. Read it first, "
                 "such as by reader.read_all()"
             )
-        return ParentTable([(chunks, parents)], name)
+        if run is not None:
+            parents = parents.take(run.input_row(np.arange(len(run))))
+        return ParentTable([_ParentIndex(chunks, parents)], name)
 
 
 class ParentRule(Parents):
@@ -430,7 +431,7 @@ class ParentRule(Parents):
     def find(self, ids: IdColumn) -> Found:
         """Return the document of each id. Ids without the separator are those of documents."""
         if not len(ids):
-            return Found(ids, *np.zeros((2, 0), bool))
+            return Found(ids, np.zeros(0, bool))
         if not ids.are_texts:
             raise InvalidInputError(
                 f"`parents` must be a table or a function where ids are whole numbers, such as {ids.name(0)}, not a "
@@ -449,7 +450,7 @@ class ParentRule(Parents):
         else:
             ends = places[np.searchsorted(places[:-1], starts)]
         are_chunks = (ends >= starts) & (ends + size <= stops)
-        return Found(ids.cut(starts, np.where(are_chunks, ends, stops)), are_chunks, ~are_chunks)
+        return Found(ids.cut(starts, np.where(are_chunks, ends, stops)), are_chunks)
 
     def list_confused(self, ids: IdColumn, found: Found, documents: IdColumn) -> Array:
         """Return the rows of chunks that are among `documents`. None is that ends before the first separator."""
@@ -474,59 +475,65 @@ class ParentFunction(Parents):
                 f"`parents` must return the document of each chunk, but fails for {shorten(names[len(parents)])}: "
                 f"{type(error).__name__}: {show_name(error)}. Return None for the id of a document"
             ) from error
-        for own, parent in zip(names, parents, strict=True):
-            if parent is not None and not isinstance(parent, ID):
-                raise InvalidTypeError(
-                    f"`parents` must return the id of a document, a text or a whole number, or None, but returns "
-                    f"{shorten(parent)} for {shorten(own)}"
-                )
-        documents = [own if parent is None else parent for own, parent in zip(names, parents, strict=True)]
-        are_chunks = np.array([parent is not None for parent in parents], bool)
-        return Found(IdColumn.of(documents, GIVEN).take(codes), are_chunks[codes], ~are_chunks[codes])
+        kinds = set(map(type, parents))
+        wrong = {kind for kind in kinds if not issubclass(kind, ID | None)}
+        if wrong:
+            row = next(row for row, parent in enumerate(parents) if type(parent) in wrong)
+            raise InvalidTypeError(
+                f"`parents` must return the id of a document, a text or a whole number, or None, but returns "
+                f"{shorten(parents[row])} for {shorten(names[row])}"
+            )
+        are_chunks = np.ones(len(parents), bool)
+        documents = parents
+        if type(None) in kinds:
+            are_chunks = np.array([parent is not None for parent in parents], bool)
+            documents = [own if parent is None else parent for own, parent in zip(names, parents, strict=True)]
+        return Found(IdColumn.of(documents, GIVEN).take(codes), are_chunks[codes])
 
 
 class _ParentIndex:
-    """Different chunks, all texts or all whole numbers, and the document of each."""
+    """Chunks, all texts or all whole numbers, and the document of each. A chunk may stand twice, with one document."""
 
-    def __init__(self, chunks: IdColumn, documents: IdColumn) -> None:
-        self.chunks = chunks
-        self._documents = documents
+    def __init__(self, chunks: IdColumn, documents: IdColumn, *, are_distinct: bool = False) -> None:
+        self._given, self._codes = chunks, None
+        if not are_distinct:
+            self._codes, firsts = chunks.factorize()
+            if len(firsts) < len(chunks):
+                _refuse_two_documents(chunks, documents, firsts[self._codes])
+                chunks, documents = chunks.take(firsts), documents.take(firsts)
+        self.chunks, self._documents = chunks, documents
         self._distinct = documents.take(documents.factorize()[1])
 
     def find(self, ids: IdColumn) -> Found:
         """Return the document of each id, of the kind of the chunks."""
-        rows = find_ids(ids, self.chunks, "documents", SIDES)
-        are_known = np.zeros(len(ids), bool)
-        if self._distinct.are_texts == ids.are_texts:
-            are_known = find_ids(ids, self._distinct, "documents", SIDES) >= 0
-        return Found(_choose(ids, self._documents, rows), rows >= 0, are_known)
+        rows = self._codes if ids is self._given else None
+        if rows is None:
+            rows = find_ids(ids, self.chunks, "documents", SIDES)
+        return Found(_choose(ids, self._documents, rows), rows >= 0)
+
+    def find_unknown(self, ids: IdColumn, found: Found) -> Array:
+        """Return the rows of ids that are neither chunks nor documents."""
+        rows = np.flatnonzero(~found.are_chunks)
+        if len(rows) and self._distinct.are_texts == ids.are_texts:
+            rows = rows[find_ids(ids.take(rows), self._distinct, "documents", SIDES) < 0]
+        return rows
+
+    def has_both(self) -> bool:
+        """Return True if an id is that of a chunk and of a document."""
+        documents = self._distinct
+        is_one_kind = documents.are_texts == self.chunks.are_texts
+        return is_one_kind and bool((find_ids(documents, self.chunks, "documents", SIDES) >= 0).any())
 
 
 class ParentTable(Parents):
-    """Chunks and their documents. A chunk may stand twice, but only with one document."""
+    """Chunks and their documents."""
 
-    def __init__(self, tables: list[tuple[IdColumn, IdColumn]], column: str | None = None) -> None:
+    def __init__(self, tables: list[_ParentIndex], column: str | None = None) -> None:
         self.column = column
-        self._tables = [_ParentIndex(*self._check(*table)) for table in tables]  # one for each kind of chunks
-
-    @staticmethod
-    def _check(chunks: IdColumn, documents: IdColumn) -> tuple[IdColumn, IdColumn]:
-        """Return each chunk once, and its document. Raise for a chunk with two documents."""
-        codes, firsts = chunks.factorize()
-        if len(firsts) == len(codes):
-            return chunks, documents
-        differs = documents.differ(documents, firsts[codes])
-        if differs.any():
-            row = int(np.argmax(differs))
-            names = [shorten(documents.name(int(own))) for own in (firsts[codes[row]], row)]
-            raise InvalidInputError(
-                f"`parents` must give one document to a chunk, but {shorten(chunks.name(row))} has {names[0]} and "
-                f"{names[1]}. Count it for one of them"
-            )
-        return chunks.take(firsts), documents.take(firsts)
+        self._tables = tables  # one for each kind of chunks
 
     @classmethod
-    def of_pairs(cls, chunks: list[Any], documents: list[Any]) -> ParentTable:
+    def of_pairs(cls, chunks: list[Any], documents: list[Any], *, are_distinct: bool = False) -> ParentTable:
         """Take chunks and documents, ids of any kind."""
         if set(map(type, documents)) - {str, int}:
             for chunk, document in zip(chunks, documents, strict=True):
@@ -542,32 +549,47 @@ class ParentTable(Parents):
             if len(set(kinds.values())) > 1:
                 rows = [row for row, chunk in enumerate(chunks) if kinds[type(chunk)] == are_texts]
                 own = [[values[row] for row in rows] for values in own]
-            tables.append((IdColumn.of(own[0], "chunks of `parents`"), IdColumn.of(own[1], GIVEN)))
+            columns = IdColumn.of(own[0], "chunks of `parents`"), IdColumn.of(own[1], GIVEN)
+            tables.append(_ParentIndex(*columns, are_distinct=are_distinct))
         return cls(tables)
+
+    def _table_of(self, ids: IdColumn) -> _ParentIndex | None:
+        return next((table for table in self._tables if table.chunks.are_texts == ids.are_texts), None)
 
     def find(self, ids: IdColumn) -> Found:
         """Return the document of each id. Ids that are no chunks are those of documents."""
-        for table in self._tables:
-            if table.chunks.are_texts == ids.are_texts:
-                return table.find(ids)
-        return Found(ids, *np.zeros((2, len(ids)), bool))
+        table = self._table_of(ids)
+        return Found(ids, np.zeros(len(ids), bool)) if table is None else table.find(ids)
 
     def list_confused(self, ids: IdColumn, found: Found, documents: IdColumn) -> Array:
         """Return the rows of chunks that are among `documents`, and not their own."""
-        rows = np.flatnonzero(found.are_chunks & found.are_known)  # few or none
-        some = Found(found.documents.take(rows), found.are_chunks[rows], found.are_known[rows])
-        return rows[super().list_confused(ids.take(rows), some, documents)] if len(rows) else rows
+        table = self._table_of(ids)
+        has_some = table is not None and table.has_both()
+        return super().list_confused(ids, found, documents) if has_some else np.zeros(0, "i8")
 
     def check_known(self, run: Run, found: Found) -> None:
         """Raise for a row of a run that is neither a chunk nor a document."""
-        is_unknown = ~(found.are_chunks | found.are_known)
-        if is_unknown.any():
-            row = run.describe(int(np.argmax(is_unknown)))
+        table = self._table_of(run.documents)
+        unknown = np.arange(len(run)) if table is None else table.find_unknown(run.documents, found)
+        if len(unknown):
+            row = run.describe(int(unknown[0]))
             raise InvalidInputError(f"`parents` must have each chunk of the run, but lacks that of {row}. Add it")
 
 
 GIVEN = "documents that `parents` gives"
 SIDES = ("run", "`parents`")
+
+
+def _refuse_two_documents(chunks: IdColumn, documents: IdColumn, firsts: Array) -> None:
+    """Raise for a chunk whose document differs from that of its first row."""
+    differs = documents.differ(documents, firsts)
+    if differs.any():
+        row = int(np.argmax(differs))
+        names = [shorten(documents.name(own)) for own in (int(firsts[row]), row)]
+        raise InvalidInputError(
+            f"`parents` must give one document to a chunk, but {shorten(chunks.name(row))} has {names[0]} and "
+            f"{names[1]}. Count it for one of them"
+        )
 
 
 def _choose(ids: IdColumn, others: IdColumn, rows: Array) -> IdColumn:
@@ -606,7 +628,7 @@ def make_parents(parents: Any) -> Parents | None:
     if callable(parents) and not isinstance(parents, Mapping):
         return ParentFunction(parents)
     if isinstance(parents, Mapping) and not any(issubclass(kind, list) for kind in set(map(type, parents.values()))):
-        return ParentTable.of_pairs(list(parents), list(parents.values()))
+        return ParentTable.of_pairs(list(parents), list(parents.values()), are_distinct=True)
     if hasattr(parents, "index") and hasattr(parents, "to_dict") and getattr(parents, "ndim", 0) == 1:
         return ParentTable.of_pairs(parents.index.tolist(), parents.tolist())
     if is_frame(parents) or isinstance(parents, Mapping):
@@ -618,7 +640,7 @@ def make_parents(parents: Any) -> Parents | None:
             columns = [
                 Frame(parents, {"document": name}, "parents").read_ids("document") for name in (*chunks, document)
             ]
-            return ParentTable([(columns[0], columns[1])])
+            return ParentTable([_ParentIndex(*columns)])
         raise InvalidInputError(
             f"`parents` must have one column of chunks, named as one of {', '.join(CHUNKS)}, and one of their "
             f"documents, but has the columns {', '.join(map(repr, names))}. Give dict(zip(chunks, documents))"
