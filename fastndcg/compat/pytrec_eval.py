@@ -131,8 +131,8 @@ class RelevanceEvaluator:
         qrels = dict(query_relevance)
         _check_labels(qrels)
         self._qrels = read_table(Qrels, qrels)
-        choices = {"unjudged": "removed"} if judged_only else {}
-        self._convention = conventions["trec_eval_9"].replace(**choices)
+        convention = conventions["trec_eval_9"]
+        self._convention = convention.replace(unjudged="removed") if judged_only else convention
 
     def evaluate(self, scores: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
         """
