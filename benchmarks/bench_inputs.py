@@ -93,6 +93,36 @@ def test_frames(race, kind, library):
     )
 
 
+@pytest.mark.parametrize("kind", ["Parquet", "CSV"])
+def test_table_files(race, tmp_path, kind):
+    """Time files of rows in no order with ties, against reading them and joining both by Polars and by pyarrow."""
+    pl, pq = pytest.importorskip("polars"), pytest.importorskip("pyarrow.parquet")
+    csv = pytest.importorskip("pyarrow.csv")
+    rows = make_rows(race.size(4_000, 5), 500, is_text=True, is_shuffled=True, levels=100)
+    judged, keys = rows.select(rows.labels > 0), ["query", "document"]
+    paths = [str(tmp_path / f"{name}.{kind.lower()}") for name in ("qrels", "run")]
+    columns = {"label": judged.labels}, {"score": rows.scores}
+    for path, own, values in zip(paths, (judged, rows), columns, strict=True):
+        frame = pl.DataFrame({"query": own.queries, "document": own.documents, **values})
+        getattr(frame, f"write_{kind.lower()}")(path)
+    read_frame = getattr(pl, f"read_{kind.lower()}")
+    read_table = pq.read_table if kind == "Parquet" else csv.read_csv
+
+    def join_frames():
+        qrels, run = map(read_frame, paths)
+        return run.join(qrels, on=keys, how="left")
+
+    def join_tables():
+        qrels, run = map(read_table, paths)
+        return run.join(qrels, keys=keys, join_type="left outer")
+
+    race(
+        lambda: fn.evaluate(*paths, "ndcg@10").means(),
+        lambda means: check_rows(*rows.make_dicts(), "ndcg@10", means),
+        floors={"Polars' reading and join": join_frames, "pyarrow's reading and join": join_tables},
+    )
+
+
 @pytest.mark.parametrize("way", ["rule", "column", "dict", "function"])
 @pytest.mark.parametrize("ranks", ["kept", "closed"])
 def test_chunks(race, ranks, way):
