@@ -21,6 +21,7 @@ from fastndcg.engine.apply import FORMULAS, HARMLESS_LABEL, Truth, check_labels
 from fastndcg.engine.scratch import CandidateArrays, ChunkHits, HitBuffers, IdealHits, Scratch
 from fastndcg.errors import Choice
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES, TiePolicy
 from fastndcg.parsing import Value
@@ -84,6 +85,17 @@ def find_cuts(n_documents: int, chunk_size: int, threads: int) -> list[int]:
 BY_INPUT = TIES["input"]
 
 
+class Reach(NamedTuple):
+    """The ranks that metrics read: the first `depth`, and that of the first label of at least `first_rel`."""
+
+    n_ranks: int  # the largest number of ranks that count
+    depth: int
+    first_rel: float  # infinity if there is no such label
+
+
+WHOLE = Reach(MAX_RANK, MAX_RANK, math.inf)
+
+
 class Ranker:
     """
     What ranks the documents of chunks of queries.
@@ -111,9 +123,9 @@ class Ranker:
         self.label_offsets = label_offsets
         self.document_offsets = rankings.offsets
 
-    def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
+    def find_hits(self, first: int, candidates: CandidateArrays, reach: Reach, out: HitBuffers) -> int:
         """
-        Write the hits of a chunk down to rank `depth`, and return the number of queries in which ties matter.
+        Write the hits of a chunk, and return the number of queries in which ties matter.
 
         Ties matter where equal scores belong to different labels. The chunk begins with query `first`.
         """
@@ -136,11 +148,11 @@ class ScoreRanker(Ranker):
         wide = load_kernels("simd").WIDE
         self.scores = scores if len(scores) >= wide else scratch.pad(scores, wide)
 
-    def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
+    def find_hits(self, first: int, candidates: CandidateArrays, reach: Reach, out: HitBuffers) -> int:
         """Rank the candidates of a chunk by their scores."""
         load_kernels("ranking.rank").rank(
-            self.scores, self.document_offsets, first, candidates.arrays, depth, self.strategy, self.policy is BY_INPUT,
-            out.arrays,
+            self.scores, self.document_offsets, first, candidates.arrays, reach.n_ranks, self.strategy,
+            self.policy is BY_INPUT, out.arrays,
         )  # fmt: skip
         n_tied: int
         n_tied, n_nan, n_open, has_changed = out.counts.tolist()
@@ -148,17 +160,17 @@ class ScoreRanker(Ranker):
             refuse_nan(self.rankings)
         if n_open and not has_changed:  # queries with many candidates
             load_kernels("ranking.rank").rank_remaining(
-                self.scores, self.document_offsets, first, candidates.arrays, depth, self.strategy, out.arrays
+                self.scores, self.document_offsets, first, candidates.arrays, reach.n_ranks, self.strategy, out.arrays
             )
             n_tied, _, _, has_changed = out.counts.tolist()
         if has_changed:
             refuse_changed("scores")
         if n_tied and self.policy.orders != "group":
-            self._order_ties(first, out)
+            self._order_ties(first, reach, out)
         return n_tied
 
-    def _order_ties(self, first: int, out: HitBuffers) -> None:
-        """Order the hits of each tie group by the convention's policy."""
+    def _order_ties(self, first: int, reach: Reach, out: HitBuffers) -> None:
+        """Order the hits of each tie group in reach by the convention's policy."""
         policy = self.policy
         if policy.orders == "label":
             order_by_label(policy, out)
@@ -170,7 +182,9 @@ class ScoreRanker(Ranker):
         keys = np.empty(0, "i8") if keys is None else keys
         if not policy.falls:
             keys = ~keys  # falls as the key rises, also for the lowest int64
-        tie_policies.order_by_key(rankings.scores, read_only(keys), rankings.offsets, first, out.arrays)
+        tie_policies.order_by_key(
+            rankings.scores, read_only(keys), rankings.offsets, first, reach.depth, reach.first_rel, out.arrays
+        )
         n_hits = out.offsets.item(-1)
         if not tie_policies.has_valid_tie_order(out.queries[:n_hits], out.above[:n_hits], out.ties[:n_hits]):
             refuse_changed("scores")
@@ -187,9 +201,11 @@ class KnownRanker(Ranker):
         super().__init__(rankings, convention, strategy, hits.labels, hits.offsets)
         self.known = (hits.above, hits.offsets, hits.ties, hits.tie_starts)
 
-    def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
+    def find_hits(self, first: int, candidates: CandidateArrays, reach: Reach, out: HitBuffers) -> int:
         """Write the hits of a chunk, and order ties by label where the policy says so."""
-        load_kernels("ranking.rank_matrix").write_known_hits(self.known, first, candidates.arrays, depth, out.arrays)
+        load_kernels("ranking.rank_matrix").write_known_hits(
+            self.known, first, candidates.arrays, reach.n_ranks, out.arrays
+        )
         return order_by_label(self.policy, out)
 
 
@@ -199,12 +215,12 @@ class MatrixRanker(Ranker):
     __slots__ = ()
     rankings: ScoreRowRankings
 
-    def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
+    def find_hits(self, first: int, candidates: CandidateArrays, reach: Reach, out: HitBuffers) -> int:
         """Rank the labelled candidates of each row, and order ties."""
         rows = self.rankings.rows
         places = rows.places[self.label_offsets.item(first) :]
         load_kernels("ranking.rank_matrix").rank_rows(
-            rows.scores, (places, *rows.kernel_rows[1:]), first, candidates.arrays, depth, self.strategy,
+            rows.scores, (places, *rows.kernel_rows[1:]), first, candidates.arrays, reach.n_ranks, self.strategy,
             find_tie_order(self.policy), out.arrays,
         )  # fmt: skip
         _, n_nan, _, has_changed = out.counts.tolist()
@@ -221,10 +237,10 @@ class CountRanker(Ranker):
     __slots__ = ()
     rankings: CountedRankings
 
-    def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
+    def find_hits(self, first: int, candidates: CandidateArrays, reach: Reach, out: HitBuffers) -> int:
         """Write the hits of a chunk in rank order, and order ties."""
         load_kernels("ranking.rank_matrix").write_counted_hits(
-            tuple(self.rankings.known_hits.counts), self.label_offsets, first, candidates.arrays, depth,
+            tuple(self.rankings.known_hits.counts), self.label_offsets, first, candidates.arrays, reach.n_ranks,
             find_tie_order(self.policy), out.arrays,
         )  # fmt: skip
         if out.counts.item(3):
@@ -381,8 +397,8 @@ class ChunkPlan:
 
     Attributes
     ----------
-    depth : int
-        The largest number of ranks that count.
+    reach : Reach
+        The ranks that count.
     gains : frozenset
         The gains that labels are checked for.
     views : frozenset of str
@@ -390,7 +406,7 @@ class ChunkPlan:
     """
 
     convention: Convention
-    depth: int
+    reach: Reach
     gains: frozenset[Value]
     views: frozenset[str]
 
@@ -411,13 +427,13 @@ class EvaluationContext:
         Contexts of other selections of documents or labels, by the name of the view (see rankings/rankings.py).
     """
 
-    __slots__ = ("convention", "depth", "discounts", "gains", "ranker", "rankings", "values", "views")
+    __slots__ = ("convention", "discounts", "gains", "ranker", "rankings", "reach", "values", "views")
 
     def __init__(
         self, rankings: Rankings, plan: ChunkPlan, discounts: Discounts, strategy: int, values: Array, scratch: Scratch
     ) -> None:
         self.convention = convention = plan.convention
-        self.depth = plan.depth
+        self.reach = plan.reach
         self.rankings = rankings
         self.ranker = make_ranker(rankings, convention, strategy, scratch)
         self.discounts = discounts
@@ -474,7 +490,7 @@ class ChunkLabels:
         self.stop = stop
         self.n_queries = stop - first
         self.convention = convention = context.convention
-        self.depth = context.depth
+        self.depth = context.reach.n_ranks
         self.discounts = context.discounts
         self.document_offsets = ranker.document_offsets
         self.memo: dict[Any, Any] = {}
@@ -591,7 +607,7 @@ class Chunk:
         self.memo: dict[Any, Any] = {}
         self._scratch = scratch
         buffers = scratch.hit_buffers(len(labels.candidates.labels), labels.n_queries)
-        self.n_tied = context.ranker.find_hits(labels.first, labels.candidates, labels.depth, buffers)
+        self.n_tied = context.ranker.find_hits(labels.first, labels.candidates, context.reach, buffers)
         self.hits: ChunkHits = buffers.cut(buffers.offsets.item(-1))
         self.has_average_ties = self.n_tied > 0 and context.convention.ties == "average"
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.engine.apply import keeps_rankings
-from fastndcg.engine.chunk import ChunkPlan, Discounts, compute_discounts
+from fastndcg.engine.chunk import ChunkPlan, Discounts, Reach, compute_discounts
 from fastndcg.engine.task import Cutoffs, Gain, Task
 from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.families import REGISTERED
@@ -94,7 +94,7 @@ def _make_plan(
     metrics = add_default_cutoff(metrics, convention)
     counting = convention.replace(no_relevant="defined", undefined="nan", default_k="all")
     tasks = make_tasks(metrics, convention)
-    depth = max(task.k for task in tasks)
+    reach = find_reach(tasks)
     tasks += make_tasks(denominators, counting)
     subtopic_metric = next((metric for metric in metrics if metric.record.by_subtopic), None)
     has_undefined_policy = convention.undefined != "nan" or convention.undefined_ap != "as undefined"
@@ -107,7 +107,7 @@ def _make_plan(
             *(first if (first := bare.index(metric)) < place else None for place, metric in enumerate(bare)),
             *(None for _ in denominators),
         ),
-        depth=depth,
+        reach=reach,
         n_ideal_ranks=n_ranks,
         gains=find_gains(metrics, convention),
         views=frozenset(view for metric in (*metrics, *denominators) for view in metric.record.selections),
@@ -180,6 +180,16 @@ def make_task(
         is_undefined_at_ties=convention.ties not in metric.record.ties,
         has_plain_values=min_relevant_label is None and undefined_value is None,
     )
+
+
+def find_reach(tasks: list[Task]) -> Reach:
+    """Return the ranks that tasks read."""
+    n_ranks = max(task.k for task in tasks)
+    first = {task.rel for task in tasks if task.metric.record.reads_first_only and task.metric.k is None}
+    if len(first) != 1:
+        return Reach(n_ranks, n_ranks, math.inf)
+    others = (task.k for task in tasks if not task.metric.record.reads_first_only or task.metric.k is not None)
+    return Reach(n_ranks, max(others, default=0), first.pop())
 
 
 def find_function(metric: Metric, convention: Convention | None = None) -> Callable[..., None]:

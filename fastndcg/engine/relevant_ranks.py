@@ -16,11 +16,19 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.engine.apply import check_labels
-from fastndcg.engine.chunk import CHUNK_DOCUMENTS, MIN_DOCUMENTS_FOR_THREADS, Ranker, Span, cut_queries, make_ranker
+from fastndcg.engine.chunk import (
+    CHUNK_DOCUMENTS,
+    MIN_DOCUMENTS_FOR_THREADS,
+    WHOLE,
+    Ranker,
+    Span,
+    cut_queries,
+    make_ranker,
+)
 from fastndcg.engine.plan import find_gains
 from fastndcg.engine.scratch import Scratch
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.kernels.shared import AUTO, MAX_RANK
+from fastndcg.kernels.shared import AUTO
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
@@ -170,7 +178,7 @@ def rank_span(source: Ranker, span: Span, is_relevant: Array, scratch: Scratch) 
     )
     n = buffers.offsets.item(-1)
     out = scratch.hit_buffers(n, stop - first)
-    n_tied = source.find_hits(first, buffers.cut(n), MAX_RANK, out)
+    n_tied = source.find_hits(first, buffers.cut(n), WHOLE, out)
     n_hits = out.offsets.item(-1)
     queries = out.queries[:n_hits].astype("i8")
     above = out.above[:n_hits].astype("i8")

@@ -204,7 +204,8 @@ def run_small(
     """
     n_queries = rankings.n_queries
     n = rankings.n_documents + n_queries
-    if not plan.needs_kernels_only or n > MAX_REUSED_SIZE or min(plan.depth, n) > MIN_DISCOUNT_RANKS or not n_queries:
+    has_all_discounts = min(plan.reach.n_ranks, n) <= MIN_DISCOUNT_RANKS
+    if not (plan.needs_kernels_only and n <= MAX_REUSED_SIZE and has_all_discounts and n_queries):
         return None
     values = np.empty((len(plan.tasks), n_queries)) if out is None else out
     scratch = borrow_scratch(True, cache)
@@ -268,8 +269,8 @@ def prepare(rankings: Rankings, plan: MetricPlan, threads: int, chunk_documents:
     if plan.subtopic_metric is not None and rankings.patterns is None:
         refuse_plain(plan.subtopic_metric)
     discounts = plan.discounts
-    if max(plan.depth, plan.n_ideal_ranks) > MIN_DISCOUNT_RANKS:
-        n_ranks = min(plan.depth, given.longest()) + 1  # one more: the sum down to the last rank is read there
+    if max(plan.reach.n_ranks, plan.n_ideal_ranks) > MIN_DISCOUNT_RANKS:
+        n_ranks = min(plan.reach.n_ranks, given.longest()) + 1  # one more: the sum down to the last rank is read there
         discounts = make_discounts(plan.convention.discount, max(n_ranks, plan.n_ideal_ranks))
     n_queries = rankings.n_queries
     if threads == 1 and rankings.n_labels <= chunk_documents and n_queries <= chunk_documents:

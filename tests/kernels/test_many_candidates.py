@@ -11,6 +11,7 @@ from fastndcg.engine import run as engine
 from fastndcg.kernels.ranking.rank import COUNT, SORT
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import parse_convention
+from fastndcg.named_conventions.named_choices import TIES
 
 HARD = {
     "both signs": lambda generator, n: generator.standard_normal(n),
@@ -40,6 +41,26 @@ def test_rank_matches_brute_force_with_many_candidates(dtype, kind, strategy):
         found = engine.run(fn.Rankings(labels, scores, offsets), asked, convention, strategy=strategy).values
         expected = fn.reference.evaluate(labels, scores, asked, offsets=offsets, convention=convention).values
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("ties", [ties for ties in TIES if ties != "mean_rank"])
+@pytest.mark.parametrize("asked", ["rr", "rr,ndcg@10", "rank,p@3", "rr(rel=2)", "rr(rel=2),rr(rel=2)@70,success@5"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_ties_are_ordered_down_to_the_first_relevant_document(dtype, asked, ties):
+    """AP reads all hits, so that values beside it are found without this shortcut."""
+    generator = np.random.default_rng(29)
+    for size, n_values in ((30, 4), (100, 12), (300, 1000), (150, 3)):
+        for share in (0.02, 0.3, 0.9):
+            scores = generator.integers(0, n_values, (12, size)).astype(dtype)
+            labels = np.where(generator.random((12, size)) < share, generator.choice([-1, 1, 1, 2], (12, size)), 0)
+            labels[:, 1:] *= labels[:, 1:] < generator.integers(2, 4, (12, 1))  # some queries have few labels of 2
+            rankings = fn.Rankings(
+                labels.ravel(), scores.ravel(), np.arange(13) * size, tie_keys=generator.permutation(12 * size)
+            )
+            convention = parse_convention(f"default(ties={ties})")
+            found = engine.run(rankings, parse_metrics(asked), convention).values
+            expected = engine.run(rankings, parse_metrics(f"{asked},map"), convention).values[:, :-1]
+            np.testing.assert_array_equal(found, expected)
 
 
 RANDOM = np.random.default_rng(13)

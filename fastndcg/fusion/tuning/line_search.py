@@ -274,7 +274,7 @@ def _make_inputs(judged: JudgedRuns, x: Array, y: Array, queries: Array | None) 
         pool = (pool[0][is_relevant], add_up(is_relevant)[pool[1]])
     pool = (read_only(pool[0]), read_only(pool[1]))
     lines = (read_only(x), read_only(y), read_only(_make_keys(judged)), rankings.offsets)
-    depth = make_plan((judged.metric,), judged.convention).depth
+    depth = make_plan((judged.metric,), judged.convention).reach.n_ranks
     return LineInputs(lines, candidates, pool, np.diff(rankings.offsets), judged, depth)
 
 

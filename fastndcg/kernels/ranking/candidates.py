@@ -395,28 +395,45 @@ def make_key_buffers(n):
 
 
 @kernel(allocates=True)
-def order_by_key(scores, tie_keys, offsets, first, out_hits):
+def order_by_key(scores, tie_keys, offsets, first, depth, first_rel, out_hits):
     """
-    Order tie groups by falling tie key, equal keys in input order.
+    Order the tie groups that are read by falling tie key, equal keys in input order.
 
-    scores    (n_documents,) those that the hits were ranked by
-    tie_keys  (n_documents,) int64, or an empty array for input order
-    offsets   (n_all_queries + 1,) int64
+    scores     (n_documents,) those that the hits were ranked by
+    tie_keys   (n_documents,) int64, or an empty array for input order
+    offsets    (n_all_queries + 1,) int64
+    depth      groups that begin below so many ranks are left as they are
+    first_rel  but not that of the first hit with such a label or a higher one
     """
     hits = Hits(*out_hits)
     n = 0
     for q in range(hits.offsets.shape[0] - 1):
         n = max(n, offsets[first + q + 1] - offsets[first + q])
     buffers = make_key_buffers(n)
-    q = 0
-    for h in range(hits.offsets[-1]):
-        if hits.ties[h] == 1:
-            continue
-        while hits.offsets[q + 1] <= h:
-            q += 1
-        documents = slice(offsets[first + q], offsets[first + q + 1])
-        keys = tie_keys[documents] if tie_keys.shape[0] > 0 else tie_keys
-        order_query_by_key(scores[documents], keys, hits.offsets[q], hits.offsets[q + 1], buffers, hits)
+    for q in range(hits.offsets.shape[0] - 1):
+        start = hits.offsets[q]
+        stop = find_last_read(hits, start, hits.offsets[q + 1], depth, first_rel)
+        h = start
+        while h < stop and hits.ties[h] == 1:
+            h += 1
+        if h < stop:
+            documents = slice(offsets[first + q], offsets[first + q + 1])
+            keys = tie_keys[documents] if tie_keys.shape[0] > 0 else tie_keys
+            order_query_by_key(scores[documents], keys, start, stop, buffers, hits)
+
+
+@inline
+def find_last_read(hits, start, stop, depth, first_rel):
+    """Return the end of a query's hits that are read: see `order_by_key`."""
+    if stop == start or hits.above[stop - 1] < depth:
+        return stop
+    end = start
+    while hits.above[end] < depth:
+        end += 1
+    for h in range(start, stop):
+        if hits.labels[h] >= first_rel:
+            return max(end, find_group_end_in_query(hits.above, h, stop))
+    return end
 
 
 @inline

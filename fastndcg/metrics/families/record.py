@@ -142,6 +142,8 @@ class Record:
         Whether larger values are better. None: neither larger nor smaller ones are, as those of the truth alone.
     is_zero_without_relevant : bool
         Whether the metric is 0 for a query without relevant documents unless the convention makes it undefined.
+    reads_first_only : bool
+        Whether only the rank of the first relevant document counts, and what ties with it.
     chance : str
         The metric of its values in random order.
     denominator : str
@@ -208,6 +210,7 @@ class Record:
     has_cutoff: bool = True
     higher_is_better: bool | None = True
     is_zero_without_relevant: bool = False
+    reads_first_only: bool = False
     chance: str = ""
     denominator: str = ""
     has_micro_mean: bool = False
