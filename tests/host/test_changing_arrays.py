@@ -12,6 +12,7 @@ from fastndcg.compat import pytrec_eval
 from fastndcg.inputs import table
 from fastndcg.kernels.metrics import gains, judgments, subtopics
 from fastndcg.kernels.ranking import candidates
+from fastndcg.kernels.shared import MAX_RANK
 
 CHANGED = "must not change during an evaluation"
 
@@ -51,7 +52,8 @@ def test_order_by_keys_stays_within_a_query_whose_scores_became_nan():
     documents, above, tied = hits([0, 1], [0, 0], [2, 2])
     scores, keys = np.full(4, np.nan), np.arange(4)
     columns = (documents, np.array([2.0, 1.0]), above, tied, np.zeros(2, "i4"), np.array([0, 2]))
-    candidates.order_by_key(scores, keys, np.array([0, 4]), 0, (*columns, np.empty(1, "i4"), np.empty(4, "i8")))
+    out = (*columns, np.empty(1, "i4"), np.empty(4, "i8"))
+    candidates.order_by_key(scores, keys, np.array([0, 4]), 0, MAX_RANK, np.inf, out)
     assert not candidates.has_valid_tie_order(np.zeros(2, "i4"), above, tied)
 
 
