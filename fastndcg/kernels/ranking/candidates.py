@@ -410,16 +410,20 @@ def order_by_key(scores, tie_keys, offsets, first, depth, first_rel, out_hits):
     for q in range(hits.offsets.shape[0] - 1):
         n = max(n, offsets[first + q + 1] - offsets[first + q])
     buffers = make_key_buffers(n)
-    for q in range(hits.offsets.shape[0] - 1):
-        start = hits.offsets[q]
-        stop = find_last_read(hits, start, hits.offsets[q + 1], depth, first_rel)
-        h = start
-        while h < stop and hits.ties[h] == 1:
+    q = 0
+    h = 0
+    while h < hits.offsets[-1]:
+        if hits.ties[h] == 1:
             h += 1
+            continue
+        while hits.offsets[q + 1] <= h:
+            q += 1
+        stop = find_last_read(hits, hits.offsets[q], hits.offsets[q + 1], depth, first_rel)
         if h < stop:
             documents = slice(offsets[first + q], offsets[first + q + 1])
             keys = tie_keys[documents] if tie_keys.shape[0] > 0 else tie_keys
-            order_query_by_key(scores[documents], keys, start, stop, buffers, hits)
+            order_query_by_key(scores[documents], keys, hits.offsets[q], stop, buffers, hits)
+        h = hits.offsets[q + 1]
 
 
 @inline
