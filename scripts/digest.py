@@ -5,8 +5,8 @@ Usage: python scripts/digest.py [--against FILE] [--every N] > FILE
 
 Each line is the name of a case and a hash of its values. A case is a metric under a convention and a tie policy, a form
 of input, a drop-in, a statistic or a report. With `--against`, the lines that differ from an earlier digest are printed
-on stderr, and the exit code is 1 if there are any. `--every N` computes one case of N. Only
-public names are used, so that the code may move.
+on stderr, and the exit code is 1 if there are any. `--every N` computes one case of N. Only public names are used, so
+that the code may move.
 """
 
 # ruff: noqa: B023  each function is called before the loop that makes it goes on

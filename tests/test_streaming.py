@@ -153,7 +153,7 @@ def test_streaming_merge_raises_on_other_settings():
 
 
 def test_a_summary_has_means_and_no_values():
-    """What needs values of single queries raises an error that names `per_query=True`."""
+    """Raise an error that names `per_query=True` for what needs the values of single queries."""
     result = stream_of(0, 10).result()
     assert isinstance(result, fn.Summary)
     assert not isinstance(result, fn.Results)

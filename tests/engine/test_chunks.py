@@ -75,7 +75,7 @@ def test_the_discount_is_that_of_a_deep_rank(metric, convention):
 
 
 def test_discounts_are_functions_of_c():
-    """Those of NumPy have other bits on processors with AVX-512 than on others."""
+    """Compare with C: discounts by NumPy have other bits on processors with AVX-512 than on others."""
     ranks = range(1, 5001)
     logarithms, capped, powers = (chunk.compute_discounts(one, 5000).values for one in ("log2", "log2(max(r, 2))", 0.8))
     assert logarithms[1:].tolist() == [1 / math.log2(r + 1) for r in ranks]

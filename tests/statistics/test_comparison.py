@@ -127,7 +127,7 @@ class TestRows:
         assert row.effect == pytest.approx(known.mean() / known.std(ddof=1), rel=1e-12)
 
     def test_wins_of_binary_differences(self):
-        """What Spark counts from exact sums: 3 wins, 2 losses and 2 ties."""
+        """Count 3 wins, 2 losses and 2 ties from exact sums, as Spark does."""
         gains = np.array([1.0, 1, 1, -1, -1, 0, 0])
         sums = ExactSum.of(gains), sum_squares(gains)
         found = count_binary_wins(summarize_exact_sums(*sums), *sums)
