@@ -173,7 +173,7 @@ def read_file(
 
 
 def _read_parquet(file: File, kind: type[Table], options: Options) -> Any:
-    return _read_tables(open_parquet(file), spell_path(file.path), kind, options)
+    return _read_tables(open_parquet(file, options.threads), spell_path(file.path), kind, options)
 
 
 def _read_arrow(file: File, kind: type[Table], options: Options) -> Any:

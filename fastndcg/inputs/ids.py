@@ -118,36 +118,54 @@ class IdColumn:
         """Return whole numbers as int64. Those beyond int64 wrap around to negative ones."""
         return self.ids.data.view("i8")
 
-    def take(self, rows: Array) -> IdColumn:
+    def take(self, rows: Array, threads: int | None = 1) -> IdColumn:
         """Return the ids of some rows."""
         if self.ids.width == WORD:  # several times as fast as rows of bytes
-            data = self.numbers()[rows].view("u1")
+            data = gather(self.numbers(), rows, threads).view("u1")
             return IdColumn(self.ids._replace(data=read_only(data)), self.dtype, self.is_wide)
         if self.ids.width:
             data = self.ids.data.reshape(len(self), self.ids.width)[rows]
             return IdColumn(self.ids._replace(data=read_only(data.reshape(-1))), self.dtype, self.is_wide)
         offsets = np.zeros(len(rows) + 1, "i8")
-        np.take(self.ids.offsets[1:], rows, out=offsets[1:], mode="clip")  # "raise" copies; the next line raises
-        offsets[1:] -= self.ids.offsets[rows]
+        starts, ends, sizes = self.ids.offsets[:-1], self.ids.offsets[1:], offsets[1:]
+
+        def measure(first: int, stop: int) -> None:
+            np.subtract(ends[rows[first:stop]], starts[rows[first:stop]], out=sizes[first:stop])
+
+        run_on_rows(len(rows), measure, threads)
         np.cumsum(offsets, out=offsets)
         n_bytes = int(offsets[-1])
-        data = np.empty(n_bytes + WORD, "u1")
-        load_kernels("inputs.ids").take(self.ids, read_only(np.ascontiguousarray(rows)), offsets, data)
-        return IdColumn.of_bytes(data[:n_bytes], offsets)
+        data = np.empty(n_bytes, "u1")
+        rows = read_only(np.ascontiguousarray(rows))
+        copy = load_kernels("inputs.ids").take
+        run_on_rows(len(rows), lambda first, stop: copy(self.ids, rows, offsets, first, stop, data), threads)
+        return IdColumn.of_bytes(data, offsets)
 
     def cut(self, starts: Array, stops: Array) -> IdColumn:
         """Return the texts between two places of the bytes of each."""
         bounds = np.stack([starts, stops], axis=1).reshape(-1)  # every second text, between two of these, is one
         return IdColumn(IdBytes(self.ids.data, read_only(bounds), 0), TEXT).take(np.arange(0, len(bounds), 2))
 
-    def factorize(self, rows: Array | None = None) -> tuple[Array, Array]:
+    def factorize(self, rows: Array | None = None, threads: int | None = 1) -> tuple[Array, Array]:
         """Number ids in order of appearance, by default of all rows, and return the codes, and each id's first row."""
-        if rows is None:
-            rows = np.arange(len(self))
+        rows = read_only(np.arange(len(self)) if rows is None else rows)
         codes = np.empty(len(rows), "i8")
         firsts = np.empty(len(rows), "i8")
-        n_codes = load_kernels("inputs.ids").factorize(self.ids, read_only(rows), codes, firsts)
-        return codes, firsts[:n_codes]
+        n_codes: dict[int, int] = {}  # of each span by itself
+        number = load_kernels("inputs.ids").factorize
+
+        def number_span(first: int, stop: int) -> None:
+            n_codes[first] = number(self.ids, rows[first:stop], codes[first:stop], firsts[first:stop])
+
+        run_on_rows(len(rows), number_span, threads)
+        if len(n_codes) == 1:
+            return codes, firsts[: n_codes[0]]
+        spans = sorted(n_codes)
+        merged, kept = self.factorize(np.concatenate([firsts[first : first + n_codes[first]] for first in spans]))
+        ends = count_before(np.array([n_codes[first] for first in spans]))
+        for first, stop, begin in zip(spans, [*spans[1:], len(rows)], ends[:-1].tolist(), strict=True):
+            np.take(merged[begin:], codes[first:stop], out=codes[first:stop], mode="clip")
+        return codes, kept
 
     def find_runs(self, first: int, stop: int) -> Array:
         """Return the rows from `first` up to `stop` whose id differs from the row before."""
@@ -361,27 +379,21 @@ class Groups(NamedTuple):
 
 def group(column: IdColumn, threads: int | None = None) -> Groups:
     """Group rows by their ids."""
-    n_rows = len(column)
-    n_threads = check_threads(threads) if n_rows > SPAN else 1
-    if n_threads == 1:
-        starts = column.find_runs(0, n_rows)  # rows whose id differs from the row before
-        return group_runs(column, starts, starts, n_rows)
-    found: dict[int, Array] = {}
+    found: dict[int, Array] = {}  # rows whose id differs from the row before, by span
 
-    def find(span: tuple[int, int]) -> None:
-        found[span[0]] = column.find_runs(*span)
+    def find(first: int, stop: int) -> None:
+        found[first] = column.find_runs(first, stop)
 
-    parts = list(pairwise([*range(0, n_rows, SPAN), n_rows]))
-    run_all(parts, lambda: find, min(len(parts), n_threads))
+    run_on_rows(len(column), find, threads)
     starts = np.concatenate([found[first] for first in sorted(found)])
-    return group_runs(column, starts, starts, n_rows)
+    return group_runs(column, starts, starts, len(column), threads)
 
 
-def group_runs(column: IdColumn, id_rows: Array, starts: Array, n_rows: int) -> Groups:
+def group_runs(column: IdColumn, id_rows: Array, starts: Array, n_rows: int, threads: int | None = 1) -> Groups:
     """Group runs of rows with the same id. Run r begins in row starts[r], and its id is in row id_rows[r]."""
     if column.has_int64 and _is_monotonic(column.numbers()[id_rows]):
         return Groups(np.append(starts, n_rows), None, id_rows)
-    codes, firsts = column.factorize(id_rows)
+    codes, firsts = column.factorize(id_rows, threads)
     firsts = firsts.copy()
     is_new = np.diff(codes, prepend=-1) != 0
     if np.count_nonzero(is_new) == len(firsts):
@@ -394,6 +406,24 @@ def group_runs(column: IdColumn, id_rows: Array, starts: Array, n_rows: int) -> 
 def _is_monotonic(numbers: Array) -> bool:
     """Return True if numbers rise or fall throughout, so that none occurs twice."""
     return bool((numbers[1:] > numbers[:-1]).all() or (numbers[1:] < numbers[:-1]).all())
+
+
+def run_on_rows(n_rows: int, work: Callable[[int, int], None], threads: int | None) -> None:
+    """Do some work on spans of rows, from a first one to a stop, on several threads if there are many rows."""
+    n_threads = check_threads(threads) if n_rows > SPAN else 1
+    parts = list(pairwise([*range(0, n_rows, SPAN), n_rows])) if n_threads > 1 else [(0, n_rows)]
+    run_all(parts, lambda: lambda span: work(*span), min(len(parts), n_threads))
+
+
+def gather(values: Array, rows: Array, threads: int | None) -> Array:
+    """Return the values of some rows."""
+    out = np.empty(len(rows), values.dtype)
+
+    def fill(first: int, stop: int) -> None:
+        out[first:stop] = values[rows[first:stop]]
+
+    run_on_rows(len(rows), fill, threads)
+    return out
 
 
 def split_spans(offsets: Array, size: int = SPAN) -> list[tuple[int, int]]:

@@ -27,7 +27,17 @@ from fastndcg.inputs.dicts import (
     snapshot,
 )
 from fastndcg.inputs.frames import ColumnNames, Frame
-from fastndcg.inputs.ids import SPAN, Groups, IdColumn, find_id, group, join_segments, make_comparable, run_on_spans
+from fastndcg.inputs.ids import (
+    SPAN,
+    Groups,
+    IdColumn,
+    find_id,
+    gather,
+    group,
+    join_segments,
+    make_comparable,
+    run_on_spans,
+)
 from fastndcg.inputs.messages import Options, Source, answer_keywords, refuse_chroma, refuse_row
 from fastndcg.inputs.writers import (
     DEFAULT_TAG,
@@ -155,16 +165,16 @@ class Table(ReadOnly, Exportable):
     @classmethod
     def from_rows(cls, rows: TableRows, source: Source, threads: int | None = None) -> Self:
         """Build a table from rows that were grouped by query."""
-        table = cls.from_distinct_rows(rows, source)
+        table = cls.from_distinct_rows(rows, source, threads)
         if not cls.may_repeat:
             table.refuse_repeats(threads)
         return table
 
     @classmethod
-    def from_distinct_rows(cls, rows: TableRows, source: Source) -> Self:
+    def from_distinct_rows(cls, rows: TableRows, source: Source, threads: int | None = 1) -> Self:
         """Build a table from rows that were grouped by query, and have each document of a query once."""
         table = object.__new__(cls)
-        table._fill(rows, source)
+        table._fill(rows, source, threads)
         return table
 
     @classmethod
@@ -456,7 +466,7 @@ class Table(ReadOnly, Exportable):
         query = int(np.searchsorted(self.offsets, row, side="right")) - 1
         return f"document {show_name(self.documents.name(row))} of query {show_name(self.queries.name(query))}"
 
-    def _fill(self, rows: TableRows, source: Source) -> None:
+    def _fill(self, rows: TableRows, source: Source, threads: int | None = 1) -> None:
         offsets = rows.groups.offsets
         n_rows = len(rows.documents)
         if not (offsets[-1] == n_rows == len(rows.values) and len(offsets) - 1 == len(rows.queries)):
@@ -468,7 +478,7 @@ class Table(ReadOnly, Exportable):
         documents = rows.documents
         values = self.convert(rows.values, f"{self.value_name}s")
         if order is not None:
-            documents, values = documents.take(order), read_only(values[order])
+            documents, values = documents.take(order, threads), read_only(gather(values, order, threads))
         put(
             self, source=source, queries=rows.queries, offsets=read_only(offsets), documents=documents, values=values,
             _input_rows=order,
@@ -680,8 +690,8 @@ class Qrels(Table):
         """Read the judgments."""
         return cls._read(data, (documents, labels), columns=columns, format=format, threads=threads)
 
-    def _fill(self, rows: TableRows, source: Source) -> None:
-        super()._fill(rows, source)
+    def _fill(self, rows: TableRows, source: Source, threads: int | None = 1) -> None:
+        super()._fill(rows, source, threads)
         put(self, own_run=None)
 
     def beside(self, run: Run) -> Self:
@@ -892,8 +902,8 @@ class RepeatedRun(Run):
     is_empty: Array | None
     keys: Array | None
 
-    def _fill(self, rows: TableRows, source: Source) -> None:
-        super()._fill(rows, source)
+    def _fill(self, rows: TableRows, source: Source, threads: int | None = 1) -> None:
+        super()._fill(rows, source, threads)
         put(self, is_counted=False, is_empty=None, keys=None, duplicates=None)
 
     def _settled(self) -> Run:

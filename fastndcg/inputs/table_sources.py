@@ -10,9 +10,10 @@ import contextlib
 import errno
 import functools
 import glob
+import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from fastndcg.errors import InvalidInputError, shorten
@@ -29,6 +30,7 @@ from fastndcg.inputs.files import (
 )
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.imports import OptionalPackage, optional_import
+from fastndcg.runtime.threads import check_threads, run_all
 
 SOURCE_ROWS = 1 << 16  # that libraries read at once
 MOST_EMPTY = 50_000  # batches without rows, one after another: 1 s
@@ -62,6 +64,7 @@ class TableSource(NamedTuple):
     count_rows: Callable[[], int] | None = None  # without reading them
     is_streamed: bool = True  # False for rows that are in memory once they are read
     is_counted: bool = False  # True if `count_rows` takes no time, so that a bar may have the number
+    read_at_once: Callable[[Sequence[str]], list[Any]] | None = None  # all tables, on several threads
 
     def make_empty_table(self, columns: Sequence[str]) -> Any:
         """Return some columns without rows: of their types, or of nulls where these are not known."""
@@ -74,7 +77,11 @@ class TableSource(NamedTuple):
         """Read all rows of some columns into one table. Error messages call the source `name`."""
         empty = None
         filled_tables = []
-        for table in self.read_tables(columns, SOURCE_ROWS, name) if columns else ():
+        tables: Iterable[Any] = ()
+        if columns:
+            at_once = self.read_at_once
+            tables = self.read_tables(columns, SOURCE_ROWS, name) if at_once is None else at_once(columns)
+        for table in tables:
             if table.num_rows:
                 filled_tables.append(table)
             elif empty is None:
@@ -143,13 +150,16 @@ def check_column(column: Any, what: str, first_row: int = 0) -> None:
         row += len(chunk)
 
 
-def open_parquet(file: File) -> TableSource:
+def open_parquet(file: File, threads: int | None) -> TableSource:
     """Open Parquet files: one, those of a folder, or those of a pattern of names."""
     name = spell_path(file.path)
     files = open_dataset(name)
     read = functools.partial(_read_row_groups, files, name)
     count = functools.partial(_count_rows, files, name)
-    return TableSource(tuple(files.schema.names), read, "any", files.schema, count, is_counted=True)
+    at_once = None if is_address(name) else functools.partial(_read_at_once, files, name, threads)
+    return TableSource(
+        tuple(files.schema.names), read, "any", files.schema, count, is_counted=True, read_at_once=at_once
+    )
 
 
 def _count_rows(files: Any, name: str) -> int:
@@ -347,6 +357,25 @@ def _read_row_groups(dataset: Any, name: str, columns: Sequence[str], most: int)
                 file = parquet.ParquetFile(opened, metadata=fragment.metadata, pre_buffer=False)
                 for group in fragment.row_groups:
                     yield from _read_row_group(file, group, stored, partitions, most, name)
+
+
+def _read_at_once(dataset: Any, name: str, threads: int | None, columns: Sequence[str]) -> list[Any]:
+    """Read the row groups of files of this machine, each by a reader of its own: readers serve one thread."""
+    parquet = optional_import("pyarrow.parquet", "reading Parquet", "arrow")
+    with convert_arrow_errors(name, PARQUET):
+        _check_schemas(dataset, columns, name)
+        groups = [(fragment, group) for fragment in dataset.get_fragments() for group in fragment.row_groups]
+    tables: list[Any] = [()] * len(groups)
+
+    def read(place: int) -> None:
+        fragment, group = groups[place]
+        stored, partitions = _split_columns(dataset.schema, fragment, columns)
+        with convert_arrow_errors(name, PARQUET), fragment.open() as opened:
+            file = parquet.ParquetFile(opened, metadata=fragment.metadata, pre_buffer=False)
+            tables[place] = list(_read_row_group(file, group, stored, partitions, SOURCE_ROWS, name))
+
+    run_all(range(len(groups)), lambda: read, min(check_threads(threads), len(groups)))
+    return list(itertools.chain.from_iterable(tables))
 
 
 def _read_row_group(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastndcg.inputs import ids
 from fastndcg.inputs.duplicates import _find_best
 from fastndcg.inputs.ids import IdColumn, IdIndex
 
@@ -30,6 +31,21 @@ def test_rows_in_any_order(sizes):
     taken = IdColumn.of(texts, "ids").take(rows)
     assert taken.names().tolist() == [texts[row] for row in rows]
     assert len(taken.text_bytes()[0]) == sum(len(texts[row].encode()) for row in rows)
+
+
+@given(texts=TEXTS, rows=st.lists(st.integers(0, 29), max_size=50), kind=st.sampled_from([str, len]))
+def test_threads_change_nothing(texts, rows, kind):
+    """Rows of ids, their numbers, and their groups are the same if each span of three rows is a thread's."""
+    column = IdColumn.of(list(map(kind, texts)), "ids")
+    rows = np.array([row % len(texts) for row in rows if texts], "i8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ids, "SPAN", 3)
+        taken = [column.take(rows, threads).names().tolist() for threads in (1, 2)]
+        numbered = [[a.tolist() for a in column.factorize(rows, threads)] for threads in (1, 2)]
+        grouped = [[None if a is None else a.tolist() for a in ids.group(column, threads)] for threads in (1, 2)]
+    assert taken[0] == taken[1] == [column.names().tolist()[row] for row in rows]
+    assert numbered[0] == numbered[1]
+    assert grouped[0] == grouped[1]
 
 
 @given(texts=TEXTS, others=TEXTS, numbers=st.booleans())

@@ -262,20 +262,26 @@ def read_ascii(codes, out_offsets, out_data):
 
 
 @kernel
-def take(ids, rows, offsets, out_data):
+def take(ids, rows, offsets, first, stop, out_data):
     """
-    Copy the bytes of some rows. Row i fills out_data[offsets[i] : offsets[i + 1]], and the next row what is behind it.
+    Copy the bytes of the rows from `first` up to `stop`: row i fills out_data[offsets[i] : offsets[i + 1]].
 
-    Words take 0.06 s for 500,000 rows of 20 bytes in no order, bytes 0.16 s. `out_data` has room for one word more.
+    Words take 0.06 s for 500,000 rows of 20 bytes in no order, bytes 0.16 s. A word may pass the end of its row, where
+    the next row follows, but not the end of the last, where another thread writes.
     """
-    for i in range(rows.shape[0]):
+    last_word = offsets[stop] - WORD
+    for i in range(first, stop):
         begin, end = find_bounds(ids, rows[i])
         target = offsets[i]
         while end - begin > WORD:
             store_word(out_data, target, load_word(ids.data, begin))
             begin += WORD
             target += WORD
-        store_word(out_data, target, load_bytes(ids.data, begin, end - begin))
+        if target <= last_word:
+            store_word(out_data, target, load_bytes(ids.data, begin, end - begin))
+        else:
+            for j in range(begin, end):
+                out_data[target + j - begin] = ids.data[j]
 
 
 @kernel(allocates=True)
