@@ -200,7 +200,7 @@ def _refuse_missing_labels(labels: Any, options: Options) -> None:
     try:
         n_documents = counts[name](getattr(options, name))
         is_wrong = len(options.other) == n_documents != len(labels) and not hasattr(labels[0], "__len__")
-    except (TypeError, LookupError):  # no arrays
+    except (TypeError, ValueError, LookupError):  # no plain lists of numbers
         return
     if is_wrong:
         raise InvalidInputError(
@@ -757,7 +757,8 @@ def _is_item_lists(predictions: Any) -> bool:
         return True
     if isinstance(predictions, list | tuple):
         row = predictions[0] if predictions else ()
-        is_array = isinstance(row, list | np.ndarray) and len(row) > 0 and isinstance(row[0], int | np.integer)
+        row = row.tolist() if isinstance(row, np.ndarray) else row
+        is_array = isinstance(row, list) and len(row) > 0 and isinstance(row[0], int | np.integer)
     return is_array or isinstance(predictions, Recommendations) or read_ragged(predictions, "predictions") is not None
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, Option, shorten
 from fastndcg.inputs.frames import ColumnNames, Frame, is_frame
-from fastndcg.inputs.ids import SURROGATES, Groups, IdColumn, concatenate_comparable
+from fastndcg.inputs.ids import SURROGATES, Groups, IdColumn, concatenate_comparable, group_codes
 from fastndcg.inputs.join import find_ids, refuse_nan_scores, tie_keys
 from fastndcg.inputs.messages import are_columns
 from fastndcg.inputs.table import Qrels, RepeatedRun, Run, TableRows
@@ -229,18 +229,21 @@ class _Rows:
 
     def add_scores(self) -> Array:
         """Return the sum of each document's scores in all its rows. Equal scores in another order have the same sum."""
-        is_again = np.bincount(self.documents)[self.documents] > 1
+        counts = np.bincount(self.documents)
+        is_again = counts[self.documents] > 1
         best = Option("duplicates", "'best'")
         self.run.refuse(
             is_again & (self.run.values < 0), "be 0 or more to be added up", "Rescale the scores, or take ", best
         )
         scores = self.run.values.astype("f8")
         rows = np.flatnonzero(is_again)
-        rows = rows[np.lexsort((scores[rows], self.documents[rows]))]
-        starts = np.flatnonzero(np.diff(self.documents[rows], prepend=-1) != 0)
+        if counts.max(initial=0) > 2:  # the sum of two has no order
+            rows = rows[np.argsort(scores[rows])]
+        offsets, order = group_codes(self.documents[rows], self.n_documents, np.arange(len(rows)), len(rows))
         of_documents = np.zeros(self.n_documents)
-        with np.errstate(invalid="ignore", over="ignore"):
-            of_documents[self.documents[rows[starts]]] = np.add.reduceat(scores[rows], starts) if len(rows) else 0
+        if len(rows):
+            with np.errstate(invalid="ignore", over="ignore"):
+                of_documents[counts > 1] = np.add.reduceat(scores[rows[order]], offsets[:-1][counts > 1])
         sums = np.where(is_again, of_documents[self.documents], scores)
         self.run.refuse(
             np.isnan(sums) & ~np.isnan(scores), "have a sum with the document's other scores",

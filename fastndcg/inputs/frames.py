@@ -687,7 +687,16 @@ def open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]]
 
 def _select_values(get: Callable[[Any], Any], keys: list[Any]) -> Any:
     """Convert the columns of some keys."""
-    return pyarrow.table(dict(zip(map(str, keys), map(get, keys), strict=True)))
+    return pyarrow.table({str(key): _convert_ascii(get(key)) for key in keys})
+
+
+def _convert_ascii(values: Any) -> Any:
+    """Return texts of NumPy as an Arrow array if all are ASCII, and other values as they are: pyarrow is slower."""
+    column = IdColumn.of_ascii(values)
+    if column is None:
+        return values
+    offsets, data = map(pyarrow.py_buffer, (column.ids.offsets, column.ids.data))
+    return pyarrow.LargeStringArray.from_buffers(len(column), offsets, data)
 
 
 def _project(relation: Any, names: list[str]) -> Any:
@@ -704,11 +713,8 @@ def _conversion(name: str, frame: Any) -> Iterator[None]:
     except (pyarrow.ArrowException, TypeError, ValueError, OverflowError) as error:
         is_coded = isinstance(error, UnicodeError)
         reason = str(error) if is_coded else " ".join(str(part) for part in error.args)
-        sizes = (
-            {len(column) for column in frame.values() if isinstance(column, Sized)}
-            if isinstance(frame, Mapping)
-            else ()
-        )
+        columns = frame.values() if isinstance(frame, Mapping) else ()
+        sizes = {len(column) for column in columns if isinstance(column, Sized) and getattr(column, "shape", 0) != ()}
         remedy = "Give them one length" if len(sizes) > 1 else "Cast them to numbers or texts"
         raise InvalidInputError(
             f"`{name}` must convert to Arrow columns, but does not: {show_name(reason)}. {remedy}"

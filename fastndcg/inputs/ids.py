@@ -45,10 +45,9 @@ class IdColumn:
         """Build a column from an array or sequence that holds only texts, or only whole numbers."""
         if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.ndim == 1:
             return cls.from_numbers(ids)
-        if type(ids) is np.ndarray and ids.dtype.kind == "U" and ids.ndim == 1 and ids.nbytes:
-            column = cls._of_ascii(ids)
-            if column is not None:
-                return column
+        column = cls.of_ascii(ids)
+        if column is not None:
+            return column
         if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
             raise InvalidTypeError(f"{name} must be a sequence of texts or of whole numbers, not {type(ids).__name__}")
         values = list(ids)
@@ -65,8 +64,10 @@ class IdColumn:
         return cls.of_bytes(np.frombuffer(data, "u1"), np.concatenate([[0], ends]))
 
     @classmethod
-    def _of_ascii(cls, texts: Array) -> IdColumn | None:
-        """Build a column of texts of NumPy without a Python object for each, or return None unless all are ASCII."""
+    def of_ascii(cls, texts: Any) -> IdColumn | None:
+        """Build a column of an array of ASCII texts without a Python object for each, or return None for all else."""
+        if type(texts) is not np.ndarray or texts.dtype.kind != "U" or texts.ndim != 1 or not texts.nbytes:
+            return None
         codes = np.ascontiguousarray(texts, texts.dtype.newbyteorder("=")).view("u4")
         data = np.empty(len(codes), "u1")
         offsets = np.zeros(len(texts) + 1, "i8")
@@ -398,9 +399,14 @@ def group_runs(column: IdColumn, id_rows: Array, starts: Array, n_rows: int, thr
     is_new = np.diff(codes, prepend=-1) != 0
     if np.count_nonzero(is_new) == len(firsts):
         return Groups(np.append(starts[is_new], n_rows), None, firsts)
-    offsets, rows = np.empty(len(firsts) + 1, "i8"), np.empty(n_rows, "i8")
-    load_kernels("inputs.ids").group_runs(codes, read_only(starts), np.empty(len(firsts), "i8"), offsets, rows)
-    return Groups(offsets, rows, firsts)
+    return Groups(*group_codes(codes, len(firsts), starts, n_rows), firsts)
+
+
+def group_codes(codes: Array, n_codes: int, starts: Array, n_rows: int) -> tuple[Array, Array]:
+    """Return the rows of each code, one code after the other, and their offsets. Run r begins in row starts[r]."""
+    offsets, rows = np.empty(n_codes + 1, "i8"), np.empty(n_rows, "i8")
+    load_kernels("inputs.ids").group_runs(codes, read_only(starts), np.empty(n_codes, "i8"), offsets, rows)
+    return offsets, rows
 
 
 def _is_monotonic(numbers: Array) -> bool:

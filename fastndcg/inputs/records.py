@@ -101,6 +101,11 @@ def read_records(value: Any, columns: ColumnNames, name: str, value_role: str) -
     return Records(rows, columns, Source(f"`{name}`", "row"), value_role)
 
 
+def _is_list(value: Any) -> bool:
+    """Return True for a list of values. An array without a dimension is a number."""
+    return isinstance(value, LISTS) and getattr(value, "ndim", 1) > 0
+
+
 class Records(Frame):
     """The fields of records by role, as a frame has columns. Ids keep their types: texts or whole numbers."""
 
@@ -118,7 +123,7 @@ class Records(Frame):
 
     def _kind(self, name: str) -> str:
         first = self._get(name, self._rows[:1])[0]
-        return "list" if isinstance(first, LISTS) else type(first).__name__
+        return "list" if _is_list(first) else type(first).__name__
 
     def _holds_texts(self, name: str) -> bool:
         return any(isinstance(value, str) for values in self._get(name) for value in values)
@@ -126,8 +131,7 @@ class Records(Frame):
     @property
     def has_groups(self) -> bool:
         """True if a list of documents holds a list."""
-        lists = filter(lambda row: isinstance(row, LISTS), self.read_groups())
-        return any(isinstance(item, LISTS) for item in chain.from_iterable(lists))
+        return any(map(_is_list, chain.from_iterable(filter(_is_list, self.read_groups()))))
 
     def read_groups(self) -> list[Any]:
         """Read the groups of ids of each record."""
@@ -151,7 +155,7 @@ class Records(Frame):
     def _flatten(self, name: str, rows: list[Any]) -> tuple[list[Any], Array]:
         for row, values in enumerate(rows):
             has_no_order = isinstance(values, Set) and self.given.side != "truth"
-            if has_no_order or not isinstance(values, LISTS):
+            if has_no_order or not _is_list(values):
                 self._refuse_value(row, name, "be a list in each record", values)
         return list(chain.from_iterable(rows)), np.cumsum([0, *map(len, rows)])
 

@@ -1,6 +1,7 @@
 """Whatever is handed to the face, it answers or refuses: no other error, no warning, no value that was made up."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -49,6 +50,22 @@ def test_evaluate_answers_or_refuses(truth, predictions, metrics, data):
     options = {name: data.draw(junk) for name in given_names}
     result = answer(lambda: fn.evaluate(truth, predictions, metrics, **options))
     assert result is None or isinstance(result, fn.Results)
+
+
+ZERO = np.array(0)  # without a dimension: no list
+HOLDERS = [
+    ZERO, [ZERO], (ZERO, None), [["q", ZERO]], [("q", ZERO, 1)], [("q", "d", ZERO)], [[ZERO], [ZERO]], {"q": ZERO},
+    {"q": [ZERO]}, {"q": {"d": ZERO}}, [{"query": "q", "doc": ZERO}], [{"query": "q", "doc": [ZERO], "score": ZERO}],
+    {"query": [ZERO], "doc": ZERO, "label": ZERO}, {"query": ZERO, "label": [[ZERO]], "score": [[ZERO]]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", range(len(HOLDERS)))
+def test_numbers_in_arrays_without_a_dimension(place):
+    for other in (*HOLDERS, None, {}, {"q": {"d": 1}}):
+        answer(lambda other=other: fn.evaluate(HOLDERS[place], other, "ndcg"))
+        answer(lambda other=other: fn.evaluate(other, HOLDERS[place], "ndcg"))
+    answer(lambda: fn.evaluate([], [], "ndcg", offsets=np.empty((1, 0))))
 
 
 @settings(max_examples=200)
