@@ -37,7 +37,7 @@ from fastndcg.partitions import note_low_labels
 from fastndcg.partitions import run as run_partitions
 from fastndcg.rankings.compact import CountedRankings
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import Array, count_before
+from fastndcg.rankings.validation import Array, mask_offsets
 from fastndcg.recommenders.interactions import Interactions
 from fastndcg.recommenders.models import (
     MatchedModel,
@@ -625,7 +625,7 @@ def _measure(
         output = run(plain, shallow, _find_convention(convention), threads=threads)
         values = {metric.k: column for metric, column in zip(shallow, output.values.T, strict=True)}
     if len(shallow) < len(shares):
-        values[None] = np.diff(count_before(is_judged)[rankings.offsets]) / np.maximum(sizes, 1)
+        values[None] = np.diff(mask_offsets(is_judged, rankings.offsets)) / np.maximum(sizes, 1)
     n_counted = int(np.count_nonzero(is_counted))
     return {
         name: math.fsum(values[metric.k if metric.k in values else None][is_counted].tolist()) / n_counted

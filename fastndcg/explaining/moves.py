@@ -19,7 +19,7 @@ from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.compact import HitRankings, KnownHits
-from fastndcg.rankings.validation import Array, count_before, read_only
+from fastndcg.rankings.validation import Array, count_before, mask_offsets, read_only
 
 KINDS = (
     "label changed", "entered", "unjudged entered", "left", "tie made", "tie broken", "up", "down", "unmoved",
@@ -146,7 +146,7 @@ def measure_rows(rows: RankedRows, system: JoinedSystem, metric: Metric) -> None
         hits, queries = hits[~system.unjudged[queries]], queries[~system.unjudged[queries]]
     labels, offsets = rankings.pool or (rankings.labels, rankings.offsets)
     if rankings.pool is None and rankings.judged is not None:
-        labels, offsets = labels[rankings.judged], count_before(rankings.judged)[offsets]
+        labels, offsets = labels[rankings.judged], mask_offsets(rankings.judged, offsets)
     convention = system.applied.replace(
         pool="judged", unjudged="nonrelevant", undefined="nan", undefined_ap="as undefined",
         ties=system.applied.ties if policy.orders == "group" else "input",

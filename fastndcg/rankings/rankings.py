@@ -22,8 +22,8 @@ from fastndcg.rankings.validation import (
     as_offsets,
     as_scores,
     as_whole_numbers,
-    count_before,
     is_wide,
+    mask_offsets,
     put,
     read_only,
 )
@@ -126,7 +126,7 @@ class Patterns:
         entry = self._relevant.get(rel)
         if entry is None:
             is_relevant = self.labels >= rel
-            offsets = count_before(is_relevant)[self.offsets]
+            offsets = mask_offsets(is_relevant, self.offsets)
             entry = self._relevant[rel] = offsets, self.subtopics[is_relevant]
             for array in entry:
                 array.flags.writeable = False
@@ -445,7 +445,7 @@ def without_negative_labels(rankings: Rankings) -> Rankings:
     if rankings.pool is not None and has_labels_below_0(rankings.pool[0]):
         labels, offsets = rankings.pool
         mask = ~(labels < 0)
-        rankings = rankings.replace(pool=(labels[mask], count_before(mask)[offsets]))
+        rankings = rankings.replace(pool=(labels[mask], mask_offsets(mask, offsets)))
     return of_documents(rankings, ~(rankings.labels < 0)) if has_labels_below_0(rankings.labels) else rankings
 
 
@@ -454,7 +454,7 @@ def of_documents(rankings: Rankings, mask: Array) -> Rankings:
     some = rankings.replace(
         labels=rankings.labels[mask],
         scores=rankings.scores[mask],
-        offsets=count_before(mask)[rankings.offsets],
+        offsets=mask_offsets(mask, rankings.offsets),
         judged=None if rankings.judged is None else rankings.judged[mask],
         tie_keys=None if rankings.tie_keys is None else rankings.tie_keys[mask],
     )

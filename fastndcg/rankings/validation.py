@@ -220,6 +220,11 @@ def count_before(numbers: Array) -> Array:
     return np.concatenate([[0], np.cumsum(numbers, dtype="i8")])
 
 
+def mask_offsets(mask: Array, offsets: Array) -> Array:
+    """Return the offsets of the entries in a mask, given those of all entries."""
+    return np.searchsorted(np.flatnonzero(mask), offsets)
+
+
 def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
     """Copy offsets to int64, and check that they start at 0, never decrease, and end at the number of documents."""
     if is_kernel_ready(values, READY_OFFSETS):

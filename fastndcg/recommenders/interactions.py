@@ -28,6 +28,7 @@ from fastndcg.rankings.validation import (
     as_offsets,
     count_before,
     is_masked_array,
+    mask_offsets,
     put,
     read_only,
 )
@@ -205,7 +206,7 @@ def read_unpadded_items(items: Any, name: str = "predictions") -> tuple[Array, A
         user = int(np.searchsorted(rows.offsets, place, side="right")) - 1
         gap = describe_gap(int(rows.items[place]), user, place - int(rows.offsets[user]))
         raise InvalidInputError(f"`{name}` must {gap}")
-    return rows.items[is_item], count_before(is_item)[rows.offsets]
+    return rows.items[is_item], mask_offsets(is_item, rows.offsets)
 
 
 def describe_gap(item: int, user: int, place: int) -> str:

@@ -15,7 +15,7 @@ from fastndcg.inputs.ids import IdColumn, join_segments, run_on_spans
 from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.rankings import refuse_changed
-from fastndcg.rankings.validation import Array, as_array, count_before, read_only
+from fastndcg.rankings.validation import Array, as_array, count_before, mask_offsets, read_only
 from fastndcg.recommenders.interactions import (
     PADDING,
     PART,
@@ -196,7 +196,7 @@ def match_items(
         notes = (*notes, _note_missing(liked, ~is_candidate, missing_truth))
         labels = labels[is_candidate]
         places = places[is_candidate]
-        offsets = count_before(is_candidate)[offsets]
+        offsets = mask_offsets(is_candidate, offsets)
     return MatchedItems(
         liked, read_only(labels), read_only(places), read_only(offsets), read_only(count_before(sizes)),
         candidates or NO_LISTS, gaps, is_candidate, has_missing and missing_truth == "unretrieved", notes,
@@ -349,7 +349,7 @@ def find_gaps(exclude: ItemLists | None, candidates: ItemLists | None, n_users: 
         return exclude
     places = find_places(exclude.items, exclude.offsets, candidates, threads)
     is_candidate = places >= 0
-    offsets = count_before(is_candidate)[exclude.offsets]
+    offsets = mask_offsets(is_candidate, exclude.offsets)
     return ItemLists(read_only(places[is_candidate]), read_only(offsets), None, False)
 
 
@@ -360,7 +360,7 @@ def leave_out(candidates: ItemLists | None, exclude: ItemLists, n_items: int) ->
     is_candidate = ~np.isin(candidates.items, exclude.items)
     if not is_candidate.any():
         raise InvalidInputError("`exclude` must leave a candidate, but has all of them. Exclude fewer items")
-    offsets = count_before(is_candidate)[candidates.offsets]
+    offsets = mask_offsets(is_candidate, candidates.offsets)
     return candidates._replace(items=read_only(candidates.items[is_candidate]), offsets=read_only(offsets))
 
 

@@ -22,7 +22,16 @@ from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.named_choices import TIES
 from fastndcg.rankings.compact import NO_COUNTS, CountedHits, CountedRankings, ScoreRowRankings, ScoreRows
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array, count_before, read_only
+from fastndcg.rankings.validation import (
+    IN_ORDER,
+    READY_SCORES,
+    SCORE_DTYPES,
+    Array,
+    as_array,
+    count_before,
+    mask_offsets,
+    read_only,
+)
 from fastndcg.recommenders.interactions import (
     FEW_PARTS,
     LEAST_PART,
@@ -276,7 +285,7 @@ def _match_ids(truth: Qrels, model: Model, convention: Convention, threads: int 
     if matched.keeps_pool or (keeps_missing and len(missing)):
         is_judged = np.repeat(rows < 0, np.diff(truth.offsets)) & keeps_missing
         is_judged[number_rows] |= matched.is_candidate | matched.keeps_pool
-        offsets = count_before(is_judged)[truth.offsets]
+        offsets = mask_offsets(is_judged, truth.offsets)
         sizes = np.diff(offsets)[all_queries]
         pool_rows = np.flatnonzero(is_judged)
         pool = read_only(truth.values[is_judged]), read_only(count_before(sizes))

@@ -16,7 +16,7 @@ import numpy as np
 from fastndcg.inputs.messages import Options
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.kernels.shared import RankCounts
-from fastndcg.rankings.validation import Array, count_before, read_only
+from fastndcg.rankings.validation import Array, count_before, mask_offsets, read_only
 from fastndcg.recommenders.interactions import PADDING
 from fastndcg.recommenders.item_selection import MatchedItems, take_lists
 from fastndcg.recommenders.models import RankTask
@@ -74,7 +74,7 @@ def select_columns(matched: MatchedItems, rows: Array, n_items: int) -> Candidat
     lists = take_lists(lists, rows)
     is_candidate = np.ones(len(lists.items), bool)
     is_candidate[np.repeat(lists.offsets[:-1], np.diff(gaps.offsets)) + gaps.items] = False
-    offsets = count_before(is_candidate)[lists.offsets]
+    offsets = mask_offsets(is_candidate, lists.offsets)
     return columns._replace(listed=read_only(lists.items[is_candidate]), offsets=read_only(offsets), is_shown=True)
 
 
