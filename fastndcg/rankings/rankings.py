@@ -476,17 +476,22 @@ def select_judged(rankings: Rankings, convention: Convention) -> Rankings:
     return those if convention.negative_labels == "keep" else without_negative_labels(those)
 
 
+def mark_judged(rankings: Rankings, convention: Convention) -> Rankings:
+    """Return all documents with label 1 if judged and 0 if not. Those with negative labels were pooled, and no more."""
+    is_judged = np.ones(rankings.n_documents, bool) if rankings.judged is None else rankings.judged
+    if convention.negative_labels != "keep" and has_labels_below_0(rankings.labels):
+        is_judged = is_judged & ~(rankings.labels < 0)
+    return rankings.replace(labels=is_judged, judged=None, pool=None)
+
+
 def mark_unjudged(rankings: Rankings, convention: Convention) -> Rankings:
     """Return all documents with label 1 if unjudged and 0 if judged, or no documents if all are judged."""
-    has_negative = convention.negative_labels != "keep" and has_labels_below_0(rankings.labels)
-    if not has_negative and (rankings.judged is None or rankings.judged.all()):
-        nothing = rankings.labels[:0]
-        none = Rankings(nothing, rankings.scores[:0], np.zeros_like(rankings.offsets), tie_keys=nothing.astype("i8"))
-        return none.replace(query_ids=rankings.query_ids)
-    labels = np.zeros(rankings.n_documents, bool) if rankings.judged is None else ~rankings.judged
-    if has_negative:
-        labels = labels | (rankings.labels < 0)
-    return rankings.replace(labels=labels, judged=None, pool=None)
+    marked = mark_judged(rankings, convention)
+    if not marked.labels.all():
+        return marked.replace(labels=marked.labels == 0)
+    nothing = rankings.labels[:0]
+    none = Rankings(nothing, rankings.scores[:0], np.zeros_like(rankings.offsets), tie_keys=nothing.astype("i8"))
+    return none.replace(query_ids=rankings.query_ids)
 
 
 def has_labels_below_0(labels: Array) -> bool:
@@ -496,6 +501,7 @@ def has_labels_below_0(labels: Array) -> bool:
 
 VIEWS: dict[str, Callable[[Rankings, Convention], Rankings]] = {
     "judged": select_judged,
+    "marked": mark_judged,
     "pooled": select_pooled,
     "unjudged": mark_unjudged,
 }

@@ -717,7 +717,7 @@ def _find_problems(base: Results, new: Results, metrics: Sequence[Metric]) -> di
         if differs.any():
             query = show_name(aligned.query_ids.tolist()[int(np.argmax(differs))])
             remedy = f"Drop the query, or take the convention {base.convention.replace(undefined=0)} for both."
-            problems[f"{metric}: query {query} has a value in one of the two only"] = remedy
+            problems[f"query {query} has a value of {metric} in one of the two only"] = remedy
     return problems
 
 

@@ -5,6 +5,7 @@ import json
 import pickle
 import random
 
+import numpy as np
 import pytest
 
 import fastndcg as fn
@@ -53,6 +54,26 @@ def test_shares_equal_the_reference(convention):
         )
         assert fast.judged == pytest.approx(slow.judged, rel=1e-15, abs=0, nan_ok=True)
         assert bool(fast.judged) == any(set(run[q]) - set(qrels[q]) for q in qrels) or "undefined" in convention
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 1.0])
+@pytest.mark.parametrize(
+    "convention", ["negative_labels=zero", "negative_labels=keep", "negative_labels=zero, ties=input"]
+)
+def test_few_or_many_judged_documents(share, convention):
+    """The ones are counted where they are fewer, and else the others are taken off: both are the reference's value."""
+    random = np.random.default_rng(5)
+    sizes = random.integers(1, 13, 60)
+    is_judged = random.random(sizes.sum()) < share
+    labels = np.where(is_judged, random.integers(-1, 3, len(is_judged)), 0)
+    rankings = fn.Rankings(labels, random.integers(0, 5, len(labels)), np.cumsum([0, *sizes]), judged=is_judged)
+    fast, slow = (
+        module.evaluate(
+            rankings, metrics="Judged@1,Judged@4,Judged@12,Judged", convention=f"default({convention})"
+        ).values
+        for module in (fn, fn.reference)
+    )
+    np.testing.assert_allclose(fast, slow, rtol=1e-15)
 
 
 def test_shares_of_each_tool_are_of_documents_before_they_are_removed():

@@ -254,7 +254,7 @@ def test_floors():
         (results_of([[1.0]] * 2), results_of([[1.0]] * 2, convention="sklearn"), None,
             "the candidate under sklearn. Take one convention for both. Give the run in place of saved results"),
         (results_of([[1.0], [0.5]]), results_of([[1.0], [np.nan]]), None,
-            "query q1 has a value in one of the two only. Drop the query, or take the convention default(undefined=0)"),
+            "query q1 has a value of nDCG@10 in one of the two only. Drop the query, or take the convention"),
         (results_of([[1.0]] * 2), results_of([[1.0, 1.0]] * 2), "ndcg@10, ap",
             "nDCG@10, AP: the baseline has no AP. Give the run in place of saved results, or save them again: "
             "fastndcg evaluate QRELS RUN -m nDCG@10,AP --convention default --save-baseline FILE."),

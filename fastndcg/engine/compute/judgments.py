@@ -49,9 +49,24 @@ def n_nonrelevant_judged(chunk: Chunk, m: Task, out: Array) -> None:
 
 
 def share_judged(chunk: Chunk, m: Task, out: Array) -> None:
-    """Compute the expected share of the first k ranks that was judged."""
-    hits = chunk.view("unjudged").hits
-    kernels.share_judged(hits.queries, hits.above, hits.ties, hits.offsets, chunk.labels.sizes, m.k, out)
+    """Compute the expected share of the first k ranks that was judged, by the documents with a judgment or without."""
+    sizes = chunk.labels.sizes
+    marked = chunk.labels.view(chunk.context, "marked").candidates
+    n_judged = len(marked.labels)
+    if m.k < chunk.labels.longest and 2 * n_judged > sizes.sum():  # fewer are unjudged
+        hits = chunk.view("unjudged").hits
+        kernels.share_judged(hits.queries, hits.above, hits.ties, hits.offsets, sizes, m.k, out)
+        return
+    found = chunk.take(len(out))
+    if m.k < chunk.labels.longest:
+        hits = chunk.view("marked").hits
+        ks = np.array([m.k])
+        count_kernels.count_found(hits.queries, hits.above, hits.ties, hits.labels, hits.offsets, 1.0, ks, found)
+    else:
+        found[:] = np.diff(marked.offsets)
+    n_ranks = chunk.take(len(out))
+    np.minimum(sizes, m.k, out=n_ranks)
+    count_kernels.divide(found, n_ranks, out)
 
 
 def share_unjudged(chunk: Chunk, m: Task, out: Array) -> None:
