@@ -16,9 +16,7 @@ from docutils import nodes
 import fastndcg
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from scripts.site import write_pages  # noqa: E402  the folder of scripts is no package that is installed
+sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_ext")]  # for the package `benchmarks`, and extensions
 
 project = "fastndcg"
 author = "The fastndcg developers"
@@ -26,6 +24,7 @@ copyright = f"2026, {author}"
 version = release = fastndcg.__version__
 
 extensions = [
+    "generated_pages",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -113,19 +112,11 @@ autosummary_context = {"guides": {name: guide for guide, names in GUIDES.items()
 
 
 def setup(app: Any) -> None:
-    """Write the generated pages before Sphinx looks for sources, and copy MathJax and the excerpts after the build."""
-    write_pages(ROOT / "docs")
-    app.connect("source-read", link_generated_pages)
+    """Repair what docutils reads wrongly, and copy MathJax and the excerpts after the build."""
     app.connect("autodoc-process-docstring", keep_initials)
     app.connect("doctree-read", unlink_addresses)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", write_excerpts)
-
-
-def link_generated_pages(app: Any, name: str, source: list[str]) -> None:
-    """Link generated pages. The repository lacks them: `index.md?NAME` in its pages leads there to the index beside."""
-    del app, name
-    source[0] = re.sub(r"index\.md\?(\w+)", r"\1.md", source[0])
 
 
 def keep_initials(*event: Any) -> None:

@@ -29,7 +29,7 @@ OFF = {
 }
 NO_EXAMPLE = {"EX01"}  # of methods, which the example of their class shows, of errors and of drop-ins
 NO_SECTIONS = {"PR01", "RT01", "YD01"}  # of methods whose docstring is a summary
-FOLDERS = ("fastndcg", "scripts", "benchmarks", "tests", "examples")
+FOLDERS = ("fastndcg", "docs/_ext", "scripts", "benchmarks", "tests", "examples")
 WORDS = {  # words and phrases, and what to write instead
     r"sooner": "faster, earlier",
     r"in turns": "alternately, interleaved",

@@ -13,13 +13,12 @@ from unittest.mock import Mock
 import numpy as np
 import peer_libraries
 import pytest
+from generated_pages import benchmark_pages
 
 import fastndcg as fn
-from benchmarks import against, data, proof, race, record
+from benchmarks import against, data, figures, proof, race, record
 from benchmarks.against import Row
 from benchmarks.race import Ratio
-from scripts import figures
-from scripts.site import benchmark_pages
 
 SCALE = 1e-4
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,15 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-
-import fastndcg as fn
-from fastndcg import errors
-from fastndcg.choices import TiePolicy
-from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
-from fastndcg.fusion.conventions import FIELDS as FUSION_FIELDS
-from fastndcg.metrics.families import AGGREGATES, CATALOG, FAMILIES
-from fastndcg.named_conventions import FIELDS
-from scripts.site import (
+from generated_pages import (
     error_page,
     fusion_pages,
     guide_pictures,
@@ -25,8 +17,16 @@ from scripts.site import (
     numbers_pages,
     result_pages,
 )
-from scripts.site.fusion_formulas import FORMULAS as FUSION_FORMULAS
-from scripts.site.metric_formulas import FORMULAS
+from generated_pages.fusion_formulas import FORMULAS as FUSION_FORMULAS
+from generated_pages.metric_formulas import FORMULAS
+
+import fastndcg as fn
+from fastndcg import errors
+from fastndcg.choices import TiePolicy
+from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
+from fastndcg.fusion.conventions import FIELDS as FUSION_FIELDS
+from fastndcg.metrics.families import AGGREGATES, CATALOG, FAMILIES
+from fastndcg.named_conventions import FIELDS
 
 RECORDS = {**CATALOG, **AGGREGATES}
 MOST_USED = {"nDCG", "DCG", "AP", "RR", "P", "R", "Success", "RBP", "ERR", "bpref"}
@@ -96,7 +96,7 @@ def test_overview_names_and_addresses():
 @pytest.mark.peers
 def test_plots_are_alike_from_build_to_build():
     pytest.importorskip("matplotlib")
-    from scripts.site.metric_plots import COLOURS, PLACES, PLOTS, draw
+    from generated_pages.metric_plots import COLOURS, PLACES, PLOTS, draw
 
     assert {plot for plots in PLACES.values() for plot in plots} == set(PLOTS)
     assert set(PLACES) <= set(CATALOG)

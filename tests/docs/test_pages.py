@@ -6,13 +6,13 @@ import pkgutil
 from pathlib import Path
 
 import pytest
+from generated_pages import is_generated
 from needed_packages import find_group, skip_without
 from page_examples import check_blocks, read_blocks, write_files
 from spark_sessions import PYSPARK_WARNINGS, start_session
 
 import fastndcg as fn
 from fastndcg import compat, integrations
-from scripts.site import is_generated
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from generated_pages import is_generated
 from page_examples import QRELS, RUN, read_blocks
 
 import fastndcg as fn
 from fastndcg import cli
 from fastndcg.kernels import machine_code
-from scripts.site import is_generated
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]

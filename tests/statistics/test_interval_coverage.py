@@ -3,10 +3,9 @@ Simulations with fixed seeds check the coverage of intervals and the rate of fal
 
 Each simulation is a separate metric: thousands of data sets go through one set of resamples. A rate over m of them
 has a standard error of √(r(1 − r)/m): 0.22 % for a coverage of 95 % over 10,000. The grid of
-`scripts/calibration.py`, whose tables are in the documentation, is checked too.
+`benchmarks/calibration.py`, whose tables are in the documentation, is checked too.
 """
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from fastndcg.statistics.prediction_powered import find_powered_interval
 from fastndcg.statistics.significance import run_tukey_test
 
 pytest.importorskip("scipy.special")
+calibration = pytest.importorskip("benchmarks.calibration")
 
 pytestmark = pytest.mark.stress
 DIFFERENCES = [Quantity(1, place, 0) for place in range(2500)]
@@ -117,17 +117,7 @@ def test_coverage_by_design(kind):
     assert 0.94 <= n_held / len(DIFFERENCES) <= 0.96
 
 
-# the sign test takes whole numbers: at 67 queries the largest size below 5 % is 4.99 %
-@pytest.fixture(scope="module")
-def calibration():
-    """Return the module `scripts/calibration.py`."""
-    folder = str(Path(__file__).parents[2] / "scripts")
-    sys.path.insert(0, folder)
-    yield pytest.importorskip("calibration", reason="the scripts are not installed")
-    sys.path.remove(folder)
-
-
-def test_auto_covers_on_the_whole_grid(calibration):
+def test_auto_covers_on_the_whole_grid():
     """
     At least 93.5 % of the intervals hold the mean in each cell, and on average they are at most 1.2 × as wide as t.
 
@@ -144,12 +134,13 @@ def test_auto_covers_on_the_whole_grid(calibration):
         assert np.mean([cell.ratio for cell in own.values() if calibration.has_reliable_t(cell)]) <= 1.2
 
 
-def test_auto_covers_with_zipfs_weights(calibration):
+def test_auto_covers_with_zipfs_weights():
     """With weights of exponent 1.2 and 200 queries, at least 93 % of the intervals hold the mean."""
     cells = [cell for own in calibration.compute_weighted(4000).values() for cell in own]
     assert min(cell.auto for cell in cells) >= 0.93
 
 
+# the sign test takes whole numbers: at 67 queries the largest size below 5 % is 4.99 %
 SIZES = {"randomization": 44, "randomization, exact": 15, "t": 44, "wilcoxon": 44, "sign": 67, "bootstrap": 44}
 
 
@@ -182,7 +173,7 @@ def test_false_positives_of_tukey():
 
 
 @pytest.mark.parametrize("interval", ["auto", "t", "betting"])
-def test_the_script_judges_as_a_gate(calibration, interval):
+def test_the_script_judges_as_a_gate(interval):
     """Its fast verdicts on drawn differences are those of `fn.gate` on values that differ by so much."""
     for draw, margin in calibration.AT_MARGIN.values():
         drawn_differences = draw(np.random.default_rng(6), 50, -margin - 0.01, 12)
@@ -201,7 +192,7 @@ JUDGED = ("0/1", "like nDCG, with atoms at 0 and 1", f"{TIES}of 0/1 values", f"{
 KINDS = ("good", "poor", "useless", "biased", "blind", "anti-correlated")
 
 
-def draw_judged(calibration, name, kind, n, n_others, repeats):
+def draw_judged(name, kind, n, n_others, repeats):
     """Return human values, the judge's of the same queries, and those of others."""
     draw, _, bounds = calibration.JUDGED[name]
     generator = np.random.default_rng(8)
@@ -212,9 +203,9 @@ def draw_judged(calibration, name, kind, n, n_others, repeats):
 
 @pytest.mark.parametrize("name", JUDGED)
 @pytest.mark.parametrize(("kind", "n"), [("good", 30), ("biased", 60), ("blind", 30), ("poor", 60)])
-def test_the_script_estimates_as_the_package(calibration, name, kind, n):
+def test_the_script_estimates_as_the_package(name, kind, n):
     """Its fast bounds are those of `estimate_with_judge`, whose differences are of two systems."""
-    human, judge, others = draw_judged(calibration, name, kind, n, 40, 25)
+    human, judge, others = draw_judged(name, kind, n, 40, 25)
     alone, helped = (np.stack(bounds, axis=1) for bounds in calibration.compute_helped(name, human, judge, others))
     bounds = (-1.0, 1.0) if "differences" in name else (0.0, 1.0)
     n_helped = 0
@@ -235,7 +226,7 @@ def test_the_script_estimates_as_the_package(calibration, name, kind, n):
 @pytest.mark.parametrize(
     ("name", "kind"), [(name, kind) for name in JUDGED for kind in KINDS if (name, kind) != (NO_RANGE, "blind")]
 )
-def test_estimates_with_a_judge_cover(calibration, name, kind):
+def test_estimates_with_a_judge_cover(name, kind):
     """93.5 % and more at all sizes, less two standard errors; never wider than human labels alone."""
     for n in calibration.HUMAN_SIZES:
         for times in calibration.OTHERS:
@@ -244,7 +235,7 @@ def test_estimates_with_a_judge_cover(calibration, name, kind):
             assert cell.ratio <= 1
 
 
-def test_the_pages_have_the_numbers_of_the_script(calibration):
+def test_the_pages_have_the_numbers_of_the_script():
     docs = Path(__file__).parents[2] / "docs"
     page = (docs / "how_it_works" / "statistics_calibration.md").read_text("utf-8")
     guide = (docs / "guides" / "in_ci.md").read_text("utf-8").split("## What a verdict promises")[1]

@@ -9,7 +9,7 @@ from fastndcg.named_conventions import FIELDS, Convention, conventions
 from fastndcg.named_conventions.convention import Bug, relation, short
 from fastndcg.parsing import Value
 from fastndcg.runtime.escapes import markdown_line
-from scripts.site.markdown import table
+from generated_pages.markdown import table
 
 # a field and a choice in words; other choices, such as tables, are described by `FIELDS`
 WORDS: dict[tuple[str, str], str] = {

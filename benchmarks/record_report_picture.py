@@ -3,7 +3,7 @@ Take the pictures of the report, in light and dark: 17 runs of TREC 2019 Deep Le
 
 The guide on comparing systems shows them.
 
-Usage: python scripts/report_picture.py QRELS RUN RUN... [--folder FOLDER]
+Usage: python benchmarks/record_report_picture.py QRELS RUN RUN... [--folder FOLDER]
 
 Needs chromium with its driver, selenium and Pillow, and the extra `report`.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastndcg.metrics.families import records_of
-from scripts.site.markdown import table
+from generated_pages.markdown import table
 
 
 def make_pages() -> dict[str, str | bytes]:

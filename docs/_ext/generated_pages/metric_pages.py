@@ -16,11 +16,11 @@ from fastndcg.metrics.families.record import (
     list_trec_names,
 )
 from fastndcg.parsing import format_value
-from scripts.site import metric_examples as examples
-from scripts.site.markdown import table
-from scripts.site.metric_formulas import FORMULAS
-from scripts.site.metric_plots import COLOURS, PLACES, PLOTS, draw_all
-from scripts.site.metric_symbols import find_symbols
+from generated_pages import metric_examples as examples
+from generated_pages.markdown import table
+from generated_pages.metric_formulas import FORMULAS
+from generated_pages.metric_plots import COLOURS, PLACES, PLOTS, draw_all
+from generated_pages.metric_symbols import find_symbols
 
 FOLDER = "reference/metrics"
 PICTURES = "_generated/pictures"

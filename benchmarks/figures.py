@@ -1,25 +1,17 @@
 """
 Write the figures of the saved results: sections of README.md and of the pages in docs/, and the chart of libraries.
 
-Usage: scripts/bench --figures [--check], or in an environment with matplotlib: python scripts/figures.py [--check]
-
---check changes nothing and exits with 1 if a figure is out of date. A section stands between the markers
-`<!-- NAME -->` and `<!-- /NAME -->`, where a name is a key of `SECTIONS`. One comparison has one figure: a ratio is
-nowhere computed from two others.
+A section stands between the markers `<!-- NAME -->` and `<!-- /NAME -->`, where a name is a key of `SECTIONS`. One
+comparison has one figure: a ratio is nowhere computed from two others.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import re
-import sys
 import textwrap
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.record import RESULTS, ROOT, load_results
 
@@ -30,13 +22,6 @@ PLAN_ROWS, PLAN_CORES = 10**11, 400  # of the plan in docs/guides/spark.md
 OURS, TEXT = "#e8590c", "#7d7d7d"  # legible on light and on dark pages
 
 Result = dict[str, Any]
-
-
-def main() -> int:
-    """Write the figures, or check them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    return write_figures(is_check=parser.parse_args().check)
 
 
 def write_figures(*, is_check: bool) -> int:
@@ -271,7 +256,3 @@ def finish_figure(figure: Any, axes: Any) -> bytes:
     figure.savefig(file, format="png", dpi=130, transparent=True, metadata={"Software": None})
     plt.close(figure)
     return file.getvalue()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -160,7 +160,7 @@ def work_by_hand(record: Record, namespace: dict[str, Any]) -> list[str]:
     steps = BY_HAND[record.name]()
     (value,) = eval(make_call(record), namespace).values()
     if not math.isclose(value, steps.value, rel_tol=1e-12):
-        raise ValueError(f"by hand {record.name} must be {value}, not {steps.value}. Correct scripts/site")
+        raise ValueError(f"by hand {record.name} must be {value}, not {steps.value}. Correct docs/_ext")
     return steps.lines
 
 

@@ -1,7 +1,7 @@
 """
 Compute how often the rank sets of equal systems all have the first place: the table of docs/guides/leaderboards.md.
 
-Usage: python scripts/leaderboard_coverage.py [REPEATS]
+Usage: python -m benchmarks.leaderboard_coverage [REPEATS]
 """
 
 from __future__ import annotations

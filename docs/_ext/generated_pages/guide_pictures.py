@@ -15,7 +15,7 @@ from pathlib import Path
 import fastndcg as fn
 from fastndcg.reports.plots import make_change
 from fastndcg.reports.svg import write_figure
-from scripts.site.metric_plots import Line, Plot, draw
+from generated_pages.metric_plots import Line, Plot, draw
 
 CUTOFFS = range(1, 21)
 CUTOFF_PLOT = Plot(

@@ -1,7 +1,7 @@
 """
 Compute the coverage of 95 % intervals: the tables of docs/how_it_works/statistics_calibration.md.
 
-Usage: python scripts/calibration.py [REPEATS]
+Usage: python -m benchmarks.calibration [REPEATS]
 
 0/1 values and their differences are enumerated. Other values are drawn, 20,000 times a cell by default, which gives a
 standard error of 0.15 %, a tenth as often for betting, and half as often for judges. A cell of the tables of coverage

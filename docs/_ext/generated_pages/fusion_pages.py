@@ -9,8 +9,8 @@ from fastndcg.fusion.catalog import FAMILIES, NORMALIZATIONS, MethodRecord
 from fastndcg.fusion.conventions import CHOICES, FIELDS
 from fastndcg.parsing import format_value
 from fastndcg.runtime.escapes import markdown_line
-from scripts.site.fusion_formulas import FORMULAS
-from scripts.site.markdown import table
+from generated_pages.fusion_formulas import FORMULAS
+from generated_pages.markdown import table
 
 TITLES = {"scores": "Methods of scores", "ranks": "Methods of ranks", "training": "Methods that learn"}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.record import load_history, load_results
-from scripts.figures import (
+from benchmarks.figures import (
     TEXT,
     describe_conditions,
     draw_libraries,
@@ -15,6 +14,7 @@ from scripts.figures import (
     make_figure,
     write_libraries,
 )
+from benchmarks.record import load_history, load_results
 
 COLOURS = ("#e8590c", "#4c8fbd", "#2f9e44", "#9c36b5", "#c2a200", "#868e96")
 
