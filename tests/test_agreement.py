@@ -84,12 +84,9 @@ Y = [0.37, 0.06, 0.2, 0.27, 0.57, 0.66, 0.63, 0.91, 0.9, 0.94]
 def test_equals_ircor():
     rounded_x, rounded_y = (np.round(np.array(scores) * 5) / 5 for scores in (X, Y))
     for first, second, metric, expected in (
-        (X, Y, "tau_b", 0.7777778),
-        (X, Y, "tau_ap", 0.7491182),
-        (X, rounded_y, "tau_ap", 0.6074515),
-        (rounded_x, rounded_y, "tau_b", 0.75),
-        (rounded_x, rounded_y, "tau_ap_b", 0.6269841),
-    ):
+        (X, Y, "tau_b", 0.7777778), (X, Y, "tau_ap", 0.7491182), (X, rounded_y, "tau_ap", 0.6074515),
+        (rounded_x, rounded_y, "tau_b", 0.75), (rounded_x, rounded_y, "tau_ap_b", 0.6269841),
+    ):  # fmt: skip
         assert fn.agreement([first], [second], metric).values.item() == pytest.approx(expected, abs=5e-8)
 
 

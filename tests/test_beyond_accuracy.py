@@ -90,16 +90,12 @@ def test_forms_of_texts():
         assert fn.beyond_accuracy(recommended, "coverage, novelty@1", interactions=known).means() == expected
     for wrong, message in (
         ({"popularity": [2, 2, 1]}, "`popularity` must be {item: value} where items are texts. Give a dict"),
-        (
-            {"popularity": {"a": 1, "b": 1}},
-            "`recommended` must hold items that `popularity` has, but place 0 of user 1 is",
-        ),
+        ({"popularity": {"a": 1, "b": 1}},
+            "`recommended` must hold items that `popularity` has, but place 0 of user 1 is"),
         ({"popularity": counts, "vectors": {"a": [1]}}, "`vectors` must have each item, but lacks 'b'. Add it"),
-        (
-            {"interactions": fn.Interactions([0, 1], offsets=[0, 2])},
-            "`interactions` must have texts as items, as others",
-        ),
-    ):
+        ({"interactions": fn.Interactions([0, 1], offsets=[0, 2])},
+            "`interactions` must have texts as items, as others"),
+    ):  # fmt: skip
         with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
             fn.beyond_accuracy([["a", "b"], ["c", "a"]], "coverage", **wrong)
 

@@ -76,17 +76,14 @@ def test_lists_print_and_convert(listed):
     assert len(listed.to_markdown().splitlines()) >= len(listed) + 2
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: fn.list_metrics(family="gians"), "`family` has no choice 'gians'. Did you mean 'gains'?"),
-        (lambda: fn.list_metrics(function=3), "`function` has no choice 3. There are evaluate, agreement"),
-        (lambda: fn.list_metrics(7), "`search` must be a text, not 7"),
-        (lambda: fn.list_fusion_methods(kind="rank"), "`kind` has no choice 'rank'. Did you mean 'ranks'?"),
-        (lambda: fn.list_fusion_methods(3), "`search` must be a text, not 3"),
-        (lambda: fn.list_conventions(kind="serach"), "`kind` has no choice 'serach'. Did you mean 'search'?"),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: fn.list_metrics(family="gians"), "`family` has no choice 'gians'. Did you mean 'gains'?"),
+    (lambda: fn.list_metrics(function=3), "`function` has no choice 3. There are evaluate, agreement"),
+    (lambda: fn.list_metrics(7), "`search` must be a text, not 7"),
+    (lambda: fn.list_fusion_methods(kind="rank"), "`kind` has no choice 'rank'. Did you mean 'ranks'?"),
+    (lambda: fn.list_fusion_methods(3), "`search` must be a text, not 3"),
+    (lambda: fn.list_conventions(kind="serach"), "`kind` has no choice 'serach'. Did you mean 'search'?"),
+])  # fmt: skip
 def test_wrong_filters_are_refused(call, message):
     with pytest.raises(fn.InvalidInputError, match=message.replace("?", r"\?")):
         call()
@@ -204,21 +201,14 @@ def complete(line):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="argcomplete is for POSIX shells")
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("fastndcg ev", ["evaluate", "evaluate-pairs"]),
-        ("fastndcg evaluate -m bpr", ["bpref"]),
-        ("fastndcg evaluate -m ndcg@10,bpr", ["ndcg@10,bpref"]),
-        ("fastndcg evaluate --convention lightg", ["lightgbm"]),
-        ("fastndcg conventions lightg", ["lightgbm"]),
-        ("fastndcg metrics covera", ["coverage"]),
-        ("fastndcg compare --correction bo", ["bonferroni"]),
-        ("fastndcg fuse --method wbo", ["wborda"]),
-        ("fastndcg tune-fusion --method 'wsum(norm=z", ["wsum(norm=z_score)"]),
-        ("fastndcg fuse --fusion-convention wea", ["weaviate"]),
-    ],
-)
+@pytest.mark.parametrize(("line", "expected"), [
+    ("fastndcg ev", ["evaluate", "evaluate-pairs"]), ("fastndcg evaluate -m bpr", ["bpref"]),
+    ("fastndcg evaluate -m ndcg@10,bpr", ["ndcg@10,bpref"]), ("fastndcg evaluate --convention lightg", ["lightgbm"]),
+    ("fastndcg conventions lightg", ["lightgbm"]), ("fastndcg metrics covera", ["coverage"]),
+    ("fastndcg compare --correction bo", ["bonferroni"]), ("fastndcg fuse --method wbo", ["wborda"]),
+    ("fastndcg tune-fusion --method 'wsum(norm=z", ["wsum(norm=z_score)"]),
+    ("fastndcg fuse --fusion-convention wea", ["weaviate"]),
+])  # fmt: skip
 def test_shells_complete_commands_metrics_and_conventions(line, expected):
     assert complete(line) == expected
 

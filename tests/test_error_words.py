@@ -33,15 +33,11 @@ def test_the_command_line_rewords_the_parts_of_an_error():
             assert (str(same), cli._error_message(same)) == (f"Take {python}", f"Take {shell}")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "call"),
-    [
-        (["-m", "ndcg", "--convention", "default(undefined=raise)"], {"metrics": "ndcg"}),
-        (["-m", "ndgc"], {"metrics": "ndgc"}),
-        (["-m", "alpha_ndcg@5"], {"metrics": "alpha_ndcg@5"}),
-        (["-m", "rr", "--convention", "default(missing_in_run=raise)"], {"metrics": "rr"}),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "call"), [
+    (["-m", "ndcg", "--convention", "default(undefined=raise)"], {"metrics": "ndcg"}),
+    (["-m", "ndgc"], {"metrics": "ndgc"}), (["-m", "alpha_ndcg@5"], {"metrics": "alpha_ndcg@5"}),
+    (["-m", "rr", "--convention", "default(missing_in_run=raise)"], {"metrics": "rr"}),
+])  # fmt: skip
 def test_no_front_end_shows_the_other_s_words(tmp_path, run, arguments, call):
     (tmp_path / "qrels").write_text(QRELS + "q3 0 a 0\n")
     (tmp_path / "run").write_text(RUN + "q3 Q0 a 1 1 x\n")

@@ -104,16 +104,13 @@ def test_systems_must_have_rows_of_one_kind():
         fn.compare(results)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rows": "pairs"}, "`rows` must be 'pair' or 'query', not 'pairs'"),
-        ({"competitors": None}, "`competitors` must be 'nonrelevant' or 'all', not None"),
-        ({"metrics": "bpref"}, "bpref reads which documents are judged"),
-        ({"metrics": "alpha_ndcg@5"}, "reads which documents are judged or subtopics"),
-        ({"metrics": "micro(P@5)", "rows": "query"}, r"micro\(P@5\) weighs queries"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"rows": "pairs"}, "`rows` must be 'pair' or 'query', not 'pairs'"),
+    ({"competitors": None}, "`competitors` must be 'nonrelevant' or 'all', not None"),
+    ({"metrics": "bpref"}, "bpref reads which documents are judged"),
+    ({"metrics": "alpha_ndcg@5"}, "reads which documents are judged or subtopics"),
+    ({"metrics": "micro(P@5)", "rows": "query"}, r"micro\(P@5\) weighs queries"),
+])  # fmt: skip
 def test_arguments_that_have_no_meaning_are_refused(options, message):
     for evaluate in (fn.evaluate_pairs, fn.reference.evaluate_pairs):
         with pytest.raises(fn.InvalidInputError, match=message):

@@ -88,14 +88,11 @@ def test_series_are_read_by_their_index():
 
 
 @pytest.mark.parametrize("argument", ["weights", "clusters", "strata"])
-@pytest.mark.parametrize(
-    ("series", "message"),
-    [
-        (pd.Series([1.0, 3.0]), r"such as '1', in its index, but has 0\. Take \w+\.set_axis\(ids\)"),
-        (pd.Series([1.0, 3.0, 2.0], index=["1", "2", "1"]), r"'1' more than once"),
-        (pd.Series([1.0], index=["1"]), r"query '2' has none"),
-    ],
-)
+@pytest.mark.parametrize(("series", "message"), [
+    (pd.Series([1.0, 3.0]), r"such as '1', in its index, but has 0\. Take \w+\.set_axis\(ids\)"),
+    (pd.Series([1.0, 3.0, 2.0], index=["1", "2", "1"]), r"'1' more than once"),
+    (pd.Series([1.0], index=["1"]), r"query '2' has none"),
+])  # fmt: skip
 def test_series_without_the_ids_of_queries_are_refused(argument, series, message):
     """A Series of another index would give values to the wrong queries."""
     with pytest.raises(fn.InvalidInputError, match=f"`{argument}`.*{message}"):
@@ -110,15 +107,11 @@ def test_results_refuse_values_of_queries_that_they_lack(values):
     """The user has the results at hand, so that one line leaves them out. A missing value is an error, too."""
     message = r"lack 'q9' \(2 in all\)\. Take \{query: \w+\[query\] for query in results\.query_ids\}"
     for read in (
-        lambda: VALUES.mean(values),
-        lambda: VALUES.means(values),
-        lambda: VALUES.std(values),
+        lambda: VALUES.mean(values), lambda: VALUES.means(values), lambda: VALUES.std(values),
         lambda: VALUES.by(values, method="t"),
-        *(
-            lambda name=name: VALUES.confidence_interval("rr", method="t", **{name: values})
-            for name in ("weights", "clusters", "strata")
-        ),
-    ):
+        *(lambda name=name: VALUES.confidence_interval("rr", method="t", **{name: values}) for name in ("weights",
+            "clusters", "strata")),
+    ):  # fmt: skip
         with pytest.raises(fn.InvalidInputError, match=message):
             read()
     with pytest.raises(fn.InvalidInputError, match="query '2' has none"):
@@ -186,11 +179,9 @@ def test_offsets_and_groups_in_series_are_refused_if_the_index_has_names():
             read()
     offsets = pd.Series([0, 1, 3], index=["x", "y", "z"])
     for read in (
-        lambda: fn.evaluate(labels, scores, "rr", offsets=offsets),
-        lambda: fn.reciprocal_rank(labels, scores, offsets),
-        lambda: fn.Rankings(labels, scores, offsets),
-        lambda: fn.Interactions(np.array([0, 1, 2]), offsets=offsets),
-    ):
+        lambda: fn.evaluate(labels, scores, "rr", offsets=offsets), lambda: fn.reciprocal_rank(labels, scores, offsets),
+        lambda: fn.Rankings(labels, scores, offsets), lambda: fn.Interactions(np.array([0, 1, 2]), offsets=offsets),
+    ):  # fmt: skip
         with pytest.raises(fn.InvalidInputError, match=r"`offsets` are read by place"):
             read()
     assert fn.evaluate(labels, scores, "rr", offsets=offsets.reset_index(drop=True)).means() == [(1 + 1 / 2) / 2]
@@ -388,34 +379,28 @@ def rank_alone(relevant, found):
     return ragas.make_metric("rr")(retrieved_context_ids=found, reference_context_ids=relevant)
 
 
-@pytest.mark.parametrize(
-    ("call", "expected"),
-    [
-        (lambda: fn.Evaluator(EMPTY_TRUTH, "rr").evaluate(HALF).means(), [1 / 3]),
-        (lambda: fn.reference.evaluate(EMPTY_TRUTH, HALF, "rr").means(), [1 / 3]),
-        (lambda: fn.StreamingEvaluator("rr").update(EMPTY_TRUTH, HALF).result().means(), [1 / 3]),
-        (lambda: fn.evaluate_pairs(EMPTY_TRUTH, HALF, "rr").means(), [1 / 3]),
-        (lambda: fn.explain(EMPTY_TRUTH, HALF, "rr", query="q2").value, 0),
-        (lambda: [row.mean for row in fn.compare(EMPTY_TRUTH, {"a": FULL, "b": HALF}, "rr").rows], [1, 1 / 3]),
-        (lambda: fn.leaderboard({"d": EMPTY_TRUTH}, {"a": {"d": FULL}, "b": {"d": HALF}}, "rr").rows[1].mean, 1 / 3),
-        (
-            lambda: fn.gate(MANY, MANY, MANY | {f"q{number}": [] for number in range(20)}, "rr", margin=0.1).verdict,
-            "fail",
-        ),
-        (lambda: fn.gate(MANY, MANY, {query: [] for query in MANY}, "rr", margin=0.1).verdict, "fail"),
-        (lambda: fn.fuse([HALF, {"q1": ["a"], "q2": [], "q3": ["c"]}]).to_dict()["q2"], {}),
-        (lambda: fn.evaluate(EMPTY_TRUTH, fn.fuse([HALF, HALF]), "rr").means(), [1 / 3]),
-        (lambda: fn.evaluate(EMPTY_TRUTH, fn.Run(HALF, duplicates="first"), "rr").means(), [1 / 3]),
-        (lambda: fn.evaluate(EMPTY_TRUTH, fn.Run(HALF, parents="before #"), "rr").means(), [1 / 3]),
-        (lambda: fn.agreement(FULL, HALF, "rbo").query_ids.tolist(), ["q1", "q2", "q3"]),
-        (lambda: len(fn.Run(HALF).filter(["q2", "q3"]).top(1).queries), 2),
-        (lambda: fn.Run(fn.Run(HALF).to_dict()).to_dict(), {"q1": {"a": -1.0}, "q2": {}, "q3": {}}),
-        (lambda: fn.DiversityQrels({"q": {}, "z": {"a": {"s": 1}}}).to_dict()["q"], {}),
-        (lambda: [rank_alone(["a"], ["a"]), rank_alone(["a"], []), rank_alone([], [])], [1, 0, 0]),
-        (lambda: fn.beyond_accuracy([[0], []], "coverage", catalogue=2).means(), [1 / 2]),
-        (lambda: fn.evaluate_spans({"q": [("a", 0, 9)]}, {"q": []}, "span_recall").means(), [0]),
-    ],
-)
+@pytest.mark.parametrize(("call", "expected"), [
+    (lambda: fn.Evaluator(EMPTY_TRUTH, "rr").evaluate(HALF).means(), [1 / 3]),
+    (lambda: fn.reference.evaluate(EMPTY_TRUTH, HALF, "rr").means(), [1 / 3]),
+    (lambda: fn.StreamingEvaluator("rr").update(EMPTY_TRUTH, HALF).result().means(), [1 / 3]),
+    (lambda: fn.evaluate_pairs(EMPTY_TRUTH, HALF, "rr").means(), [1 / 3]),
+    (lambda: fn.explain(EMPTY_TRUTH, HALF, "rr", query="q2").value, 0),
+    (lambda: [row.mean for row in fn.compare(EMPTY_TRUTH, {"a": FULL, "b": HALF}, "rr").rows], [1, 1 / 3]),
+    (lambda: fn.leaderboard({"d": EMPTY_TRUTH}, {"a": {"d": FULL}, "b": {"d": HALF}}, "rr").rows[1].mean, 1 / 3),
+    (lambda: fn.gate(MANY, MANY, MANY | {f"q{number}": [] for number in range(20)}, "rr", margin=0.1).verdict, "fail"),
+    (lambda: fn.gate(MANY, MANY, {query: [] for query in MANY}, "rr", margin=0.1).verdict, "fail"),
+    (lambda: fn.fuse([HALF, {"q1": ["a"], "q2": [], "q3": ["c"]}]).to_dict()["q2"], {}),
+    (lambda: fn.evaluate(EMPTY_TRUTH, fn.fuse([HALF, HALF]), "rr").means(), [1 / 3]),
+    (lambda: fn.evaluate(EMPTY_TRUTH, fn.Run(HALF, duplicates="first"), "rr").means(), [1 / 3]),
+    (lambda: fn.evaluate(EMPTY_TRUTH, fn.Run(HALF, parents="before #"), "rr").means(), [1 / 3]),
+    (lambda: fn.agreement(FULL, HALF, "rbo").query_ids.tolist(), ["q1", "q2", "q3"]),
+    (lambda: len(fn.Run(HALF).filter(["q2", "q3"]).top(1).queries), 2),
+    (lambda: fn.Run(fn.Run(HALF).to_dict()).to_dict(), {"q1": {"a": -1.0}, "q2": {}, "q3": {}}),
+    (lambda: fn.DiversityQrels({"q": {}, "z": {"a": {"s": 1}}}).to_dict()["q"], {}),
+    (lambda: [rank_alone(["a"], ["a"]), rank_alone(["a"], []), rank_alone([], [])], [1, 0, 0]),
+    (lambda: fn.beyond_accuracy([[0], []], "coverage", catalogue=2).means(), [1 / 2]),
+    (lambda: fn.evaluate_spans({"q": [("a", 0, 9)]}, {"q": []}, "span_recall").means(), [0]),
+])  # fmt: skip
 def test_an_empty_list_counts_0_in_every_function(call, expected):
     assert call() == (expected if isinstance(expected, str | dict | list) else pytest.approx(expected))
 
@@ -534,17 +519,12 @@ def test_columns_named_as_distances_rank_ascending(tmp_path):
         assert fn.evaluate(truth, fn.Run(table, columns={"score": name}), "rr").notes == ()
 
 
-@pytest.mark.parametrize(
-    ("labels", "metrics", "names"),
-    [
-        ([0.5, 0.2, 0.0], "ap,p@1,ndcg,rr(rel=0.3)", "AP, P@1: take a lower rel=, such as AP(rel=0.5)"),
-        ([0.5, 0.2, 0.0], "rr(rel=0.6)@3", "RR(rel=0.6)@3: take a lower rel=, such as RR(rel=0.5)@3"),
-        ([0.5, 0.2, 0.0], "ndcg,dcg", None),
-        ([1.5, 0.2, 0.0], "ap", None),
-        ([0.0, 0.0, 0.0], "ap", None),
-        ([1, 0, 0], "ap(rel=2)", None),
-    ],
-)
+@pytest.mark.parametrize(("labels", "metrics", "names"), [
+    ([0.5, 0.2, 0.0], "ap,p@1,ndcg,rr(rel=0.3)", "AP, P@1: take a lower rel=, such as AP(rel=0.5)"),
+    ([0.5, 0.2, 0.0], "rr(rel=0.6)@3", "RR(rel=0.6)@3: take a lower rel=, such as RR(rel=0.5)@3"),
+    ([0.5, 0.2, 0.0], "ndcg,dcg", None), ([1.5, 0.2, 0.0], "ap", None), ([0.0, 0.0, 0.0], "ap", None),
+    ([1, 0, 0], "ap(rel=2)", None),
+])  # fmt: skip
 def test_labels_of_which_none_reaches_1_are_noted(labels, metrics, names, tmp_path):
     pd.DataFrame({"query": 1, "label": labels, "score": [0.3, 0.2, 0.1]}).to_parquet(tmp_path / "rows.parquet")
     many = np.concatenate([np.zeros(5000), labels])

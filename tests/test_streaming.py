@@ -186,17 +186,12 @@ def test_partial_sums_survive_bytes(values):
     assert repr(read + partial) == repr(partial + partial)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "must begin with 'fastndcg sums '"),
-        (b"\x80\x04" + BYTES, "must begin with 'fastndcg sums '"),
-        (BYTES.replace(b"sums 1", b"sums 3"), "must be of version 1, but these have b'3'"),
-        (BYTES[:-1], "checksum is wrong"),
-        (BYTES[:60] + b"?" + BYTES[61:], "checksum is wrong"),
-        (BYTES[:20], "checksum is wrong"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    (b"", "must begin with 'fastndcg sums '"), (b"\x80\x04" + BYTES, "must begin with 'fastndcg sums '"),
+    (BYTES.replace(b"sums 1", b"sums 3"), "must be of version 1, but these have b'3'"),
+    (BYTES[:-1], "checksum is wrong"), (BYTES[:60] + b"?" + BYTES[61:], "checksum is wrong"),
+    (BYTES[:20], "checksum is wrong"),
+])  # fmt: skip
 def test_partial_sums_refuse_other_bytes(content, message):
     with pytest.raises(fn.InvalidInputError, match=message):
         PartialSums.from_bytes(content)

@@ -130,22 +130,14 @@ def test_numbers_of_any_size(inputs, run, command, name):
 
 ROWS = "".join(f"q{q} {1 + q % 3}\n" for q in range(30))
 HOSTILE = {
-    "empty": b"",
-    "NUL": bytes(100),
-    "UTF-16": ROWS.encode("utf-16"),
-    "Latin-1": b"q0 caf\xe9\nq1 x\n",
-    "cut gzip": gzip.compress(os.urandom(3000))[:900],
-    "xz": b"\xfd7zXZ\0\0",
-    "Parquet": b"PAR1" + bytes(50) + b"PAR1",
-    "Arrow": b"ARROW1\0\0" + bytes(50),
-    "a long cell": b"system,dataset,value\n" + b"x" * 200_000 + b",a,1\n",
-    "deep lists": b"[" * 200_000,
-    "deep results": b'{"format": "fastndcg results 1", "a": ' + b"[" * 200_000,
+    "empty": b"", "NUL": bytes(100), "UTF-16": ROWS.encode("utf-16"), "Latin-1": b"q0 caf\xe9\nq1 x\n",
+    "cut gzip": gzip.compress(os.urandom(3000))[:900], "xz": b"\xfd7zXZ\0\0", "Parquet": b"PAR1" + bytes(50) + b"PAR1",
+    "Arrow": b"ARROW1\0\0" + bytes(50), "a long cell": b"system,dataset,value\n" + b"x" * 200_000 + b",a,1\n",
+    "deep lists": b"[" * 200_000, "deep results": b'{"format": "fastndcg results 1", "a": ' + b"[" * 200_000,
     "huge numbers": b"system,dataset,value\na,x,1e308\nb,x,-1e308\na,y,1e308\nb,y,-1e308\n",
-    "a huge whole number": b'{"q0": {"d0": ' + b"9" * 5000 + b"}}",
-    "JSON of other kinds": b'[1, null, {"format": []}]',
+    "a huge whole number": b'{"q0": {"d0": ' + b"9" * 5000 + b"}}", "JSON of other kinds": b'[1, null, {"format": []}]',
     "pickle": b"\x80\x04\x95" + b"x" * 50,
-}
+}  # fmt: skip
 LINES = [
     "evaluate {} a.run", "evaluate qrels.txt {}", "evaluate {}", "evaluate-pairs {} a.run", "spans {} gold.csv",
     "spans gold.csv {}", "compare {} a.run b.run", "compare qrels.txt a.run {}", "plot qrels.txt {} b.run -o x.svg",

@@ -309,12 +309,10 @@ def test_columns_of_each_side(files, run):
     columns = ["--columns", "document=doc,qrels.query=q_id,qrels.label=stars", "--columns", "run.query=qid,score=model"]
     assert run("evaluate", "qrels.csv", "a.csv", "-m", "rr", *columns, "--json")[0] == 0
     for arguments in (
-        ["evaluate", "qrels.csv", "a.csv", "b.csv", "-m", "rr"],
-        ["compare", "qrels.csv", "a.csv", "b.csv", "-m", "rr"],
-        ["explain", "qrels.csv", "a.csv", "q1", "-m", "rr"],
-        ["agreement", "a.csv", "b.csv", "-m", "rbo"],
+        ["evaluate", "qrels.csv", "a.csv", "b.csv", "-m", "rr"], ["compare", "qrels.csv", "a.csv", "b.csv", "-m", "rr"],
+        ["explain", "qrels.csv", "a.csv", "q1", "-m", "rr"], ["agreement", "a.csv", "b.csv", "-m", "rbo"],
         ["fuse", "a.csv", "b.csv"],
-    ):
+    ):  # fmt: skip
         code, out, err = run(*arguments, *columns)
         assert (code, err) == (0, ""), arguments
         assert out
@@ -441,13 +439,11 @@ def test_json_and_csv(files, run):
 
 def test_cli_agreement_errors(files, run):
     for arguments, message in (
-        (["good.run", "tied.run", "-m", "ndcg"], "Use fastndcg evaluate"),
-        (["good.run"], "arguments are required"),
+        (["good.run", "tied.run", "-m", "ndcg"], "Use fastndcg evaluate"), (["good.run"], "arguments are required"),
         (["good.run", "model.safetensors"], "'model.safetensors' holds vectors. Write their best documents"),
-        (["-", "-"], "standard input can be read once"),
-        (["good.run", "none.run"], "none.run"),
+        (["-", "-"], "standard input can be read once"), (["good.run", "none.run"], "none.run"),
         (["good.run", "tied.run", "-o", "tied.run"], "must not name an input file"),
-    ):
+    ):  # fmt: skip
         code, out, err = run("agreement", *arguments)
         assert (code, out) == (2, "")
         assert message in err

@@ -77,32 +77,27 @@ def test_cli_fuse_lists_the_catalogue(run):
     assert {*FUSION_METHODS, *NORMALIZATIONS, *fn.fusion_conventions, *FIELDS} <= first_words
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["good.run"], "two or more RUNs"),
-        (["good.run", "good.run"], "'good.run' is the name of 2. Give --names A,B."),
-        (["good.run", "good.run", "--names", "a,a"], "'a' is the name of 2"),
-        (["good.run", "good.run", "--names", "a"], "--names must have a name for each of the 2 runs, got 1"),
-        (["good.run", "tied.run", "--top", "0"], "--top must be 1 or more, not 0. Leave it out"),
-        (["good.run", "tied.run", "--depth", "-1"], "--depth must be 1 or more, not -1. Leave it out"),
-        (["good.run", "users.npy,items.npy"], "'users.npy,items.npy' holds vectors. Write their best documents"),
-        (["good.run", "tied.run", "--fusion-convention", "ranx"], "Take --fusion-convention 'ranx(queries=union)'"),
-        (["good.run", "tied.run", "--fusion-convention=default(queries=raise)"], "'good' lacks query q9"),
-        (["good.run", "tied.run", "--fusion-convention=default(queries=raise)"], "Take --fusion-convention default to"),
-        (["good.run", "tied.run", "--method", "mapfuse"], "Give --train QRELS RUN RUN"),
-        (["good.run", "tied.run", "--method", "rrf(k=-1)"], "`k` of rrf must be 0 or more, not -1"),
-        (["good.run", "tied.run", "--method", "wsum", "--weights", "1"], "Give --weights NAME=W,NAME=W"),
-        (["good.run", "tied.run", "--method", "rff"], "Did you mean 'rrf'"),
-        (["good.run", "tied.run", "--weights", "a,b"], "--weights must be numbers"),
-        (["good.run", "tied.run", "--weights", "good=1,2"], "NAME=W with each run once"),
-        (["good.run", "tied.run", "--train", "qrels.txt", "good.run"], "--train must name"),
-        (["good.run", "tied.run", "--format", "csv"], "--format csv can only be used with -o"),
-        (["good.run", "tied.run", "-o", "tied.run"], "must not name an input file"),
-        (["-", "-"], "standard input can be read once"),
-        (["good.run", "tied.run", "--absent", "nul"], "invalid choice"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["good.run"], "two or more RUNs"), (["good.run", "good.run"], "'good.run' is the name of 2. Give --names A,B."),
+    (["good.run", "good.run", "--names", "a,a"], "'a' is the name of 2"),
+    (["good.run", "good.run", "--names", "a"], "--names must have a name for each of the 2 runs, got 1"),
+    (["good.run", "tied.run", "--top", "0"], "--top must be 1 or more, not 0. Leave it out"),
+    (["good.run", "tied.run", "--depth", "-1"], "--depth must be 1 or more, not -1. Leave it out"),
+    (["good.run", "users.npy,items.npy"], "'users.npy,items.npy' holds vectors. Write their best documents"),
+    (["good.run", "tied.run", "--fusion-convention", "ranx"], "Take --fusion-convention 'ranx(queries=union)'"),
+    (["good.run", "tied.run", "--fusion-convention=default(queries=raise)"], "'good' lacks query q9"),
+    (["good.run", "tied.run", "--fusion-convention=default(queries=raise)"], "Take --fusion-convention default to"),
+    (["good.run", "tied.run", "--method", "mapfuse"], "Give --train QRELS RUN RUN"),
+    (["good.run", "tied.run", "--method", "rrf(k=-1)"], "`k` of rrf must be 0 or more, not -1"),
+    (["good.run", "tied.run", "--method", "wsum", "--weights", "1"], "Give --weights NAME=W,NAME=W"),
+    (["good.run", "tied.run", "--method", "rff"], "Did you mean 'rrf'"),
+    (["good.run", "tied.run", "--weights", "a,b"], "--weights must be numbers"),
+    (["good.run", "tied.run", "--weights", "good=1,2"], "NAME=W with each run once"),
+    (["good.run", "tied.run", "--train", "qrels.txt", "good.run"], "--train must name"),
+    (["good.run", "tied.run", "--format", "csv"], "--format csv can only be used with -o"),
+    (["good.run", "tied.run", "-o", "tied.run"], "must not name an input file"),
+    (["-", "-"], "standard input can be read once"), (["good.run", "tied.run", "--absent", "nul"], "invalid choice"),
+])  # fmt: skip
 def test_cli_fuse_errors(arguments, message, files, run):
     code, out, err = run("fuse", *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)

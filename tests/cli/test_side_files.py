@@ -45,21 +45,15 @@ def write_beside_others(path, columns):
 
 write_csv = divided(",", has_header=True)
 FORMATS = {
-    "tabs": divided("\t", has_header=False),
-    "commas": divided(",", has_header=False),
-    "semicolons": divided(";", has_header=False),
-    "CSV": write_csv,
-    "TSV": divided("\t", has_header=True),
-    "packed": write_packed,
-    "Parquet": lambda path, columns: pq.write_table(pa.table(columns), path),
+    "tabs": divided("\t", has_header=False), "commas": divided(",", has_header=False),
+    "semicolons": divided(";", has_header=False), "CSV": write_csv, "TSV": divided("\t", has_header=True),
+    "packed": write_packed, "Parquet": lambda path, columns: pq.write_table(pa.table(columns), path),
     "Parquet with others": write_beside_others,
-    "Arrow": lambda path, columns: feather.write_feather(pa.table(columns), path),
-    "JSON": write_json,
+    "Arrow": lambda path, columns: feather.write_feather(pa.table(columns), path), "JSON": write_json,
     "JSON of columns": lambda path, columns: Path(path).write_text(json.dumps(columns)),
-    "JSON of records": lambda path, columns: write_records(path, columns, ",", "[]"),
-    "JSON Lines": write_records,
+    "JSON of records": lambda path, columns: write_records(path, columns, ",", "[]"), "JSON Lines": write_records,
     "an address": write_csv,
-}
+}  # fmt: skip
 COMPARE, GATE = "compare {q} {a} {b} -m rr", "gate {q} {b} {a} -m rr --format json"
 VECTORS = "evaluate {q} u.npy,i.npy -m rr --query-ids {ids} --document-ids {items}"
 LINES = {
@@ -131,17 +125,14 @@ def test_each_option_reads_each_format(ids, run, option):
         assert "what is" in written["tabs"][-1]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("x100\n", "side: line 1 must have a query id and a segment, but is 'x100'. Separate them by a space"),
-        ("a,b,c\n", "side: line 1 must have a query id and a segment, but is 'a,b,c'"),
-        ("x100 a\n# no\nx100 b\n", "side: line 3: query x100 must have one segment, but has 'a' and 'b'"),
-        ('[["x100"]]', "side must have the columns query and segment, but has ''. Rename them"),
-        ('[{"a": 1, "b": 2, "c": 3}]', "side must have the columns query and segment, but has 'a', 'b', 'c'"),
-        ('[{"query": "x100", "segment": null}]', "value 0 must have a query id and a segment"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("x100\n", "side: line 1 must have a query id and a segment, but is 'x100'. Separate them by a space"),
+    ("a,b,c\n", "side: line 1 must have a query id and a segment, but is 'a,b,c'"),
+    ("x100 a\n# no\nx100 b\n", "side: line 3: query x100 must have one segment, but has 'a' and 'b'"),
+    ('[["x100"]]', "side must have the columns query and segment, but has ''. Rename them"),
+    ('[{"a": 1, "b": 2, "c": 3}]', "side must have the columns query and segment, but has 'a', 'b', 'c'"),
+    ('[{"query": "x100", "segment": null}]', "value 0 must have a query id and a segment"),
+])  # fmt: skip
 def test_rows_that_lack_a_field_are_refused(ids, run, text, message):
     Path("side").write_text(text)
     code, _, err = run("compare", "q.parquet", "a.parquet", "b.parquet", "--segments", "side")

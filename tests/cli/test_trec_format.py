@@ -65,21 +65,16 @@ def test_documents_of_the_collection(tmp_path, capsys):
     ]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["-l", "0"], "-l must be 1 or more, not 0"),
-        (["-M", "0", "--convention", "trec_eval"], "-M must be 1 or more, not 0"),
-        (["-M", "5"], "-M needs trec_eval's order of ties"),
-        (["-N", "-1"], "-N must be 0 or more, not -1"),
-        (["-m", "num_q"], "-m must name a metric"),
-        (["-m", "map", "-n"], "-n needs lines for each query"),
-        (["-m", "map", "-n", "-q", "--format", "json"], "-n needs lines for each query"),
-        (["-q", "-m", "map,relstring"], "relstring needs trec_eval's order of ties"),
-        (["-m", "utility.1,2"], "no metric is called 'utility.1'"),
-        (["-m", "rbp", "--convention", "trec_eval_9", "-m", "unj.x"], "no metric is called 'unj.x'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    (["-l", "0"], "-l must be 1 or more, not 0"),
+    (["-M", "0", "--convention", "trec_eval"], "-M must be 1 or more, not 0"),
+    (["-M", "5"], "-M needs trec_eval's order of ties"), (["-N", "-1"], "-N must be 0 or more, not -1"),
+    (["-m", "num_q"], "-m must name a metric"), (["-m", "map", "-n"], "-n needs lines for each query"),
+    (["-m", "map", "-n", "-q", "--format", "json"], "-n needs lines for each query"),
+    (["-q", "-m", "map,relstring"], "relstring needs trec_eval's order of ties"),
+    (["-m", "utility.1,2"], "no metric is called 'utility.1'"),
+    (["-m", "rbp", "--convention", "trec_eval_9", "-m", "unj.x"], "no metric is called 'unj.x'"),
+])  # fmt: skip
 def test_trec_format_errors_are_one_line(options, message, tmp_path, capsys):
     (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n")
     (tmp_path / "run").write_text("q Q0 b 1 1.0 me\n")
@@ -87,19 +82,12 @@ def test_trec_format_errors_are_one_line(options, message, tmp_path, capsys):
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (["-m", "num_q"], ["num_q all 1"]),
-        (["-m", "runid"], ["runid all me"]),
-        (["-m", "relstring.5", "-q"], ["relstring_5 q '01'"]),
-        (["-m", "relstring"], []),
-        (["-m", "num_q", "-m", "runid", "-n", "-q"], []),
-        (["-m", "map", "-q", "-n"], ["map q 0.5000"]),
-        (["-m", "map", "-n"], []),
-        (["-m", "ndcg.1=5,2=6"], ["ndcg_1=5,2=6 all 0.8082"]),
-    ],
-)
+@pytest.mark.parametrize(("options", "expected"), [
+    (["-m", "num_q"], ["num_q all 1"]), (["-m", "runid"], ["runid all me"]),
+    (["-m", "relstring.5", "-q"], ["relstring_5 q '01'"]), (["-m", "relstring"], []),
+    (["-m", "num_q", "-m", "runid", "-n", "-q"], []), (["-m", "map", "-q", "-n"], ["map q 0.5000"]),
+    (["-m", "map", "-n"], []), (["-m", "ndcg.1=5,2=6"], ["ndcg_1=5,2=6 all 0.8082"]),
+])  # fmt: skip
 def test_takes_what_trec_eval_takes(options, expected, tmp_path, capsys):
     """Lines without a metric may be printed alone, -n removes the summary, and gains may fall with the label."""
     (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\nq 0 c 3\n")

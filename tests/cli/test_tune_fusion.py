@@ -75,17 +75,13 @@ def test_a_method_without_a_curve_loses_nothing_but_the_picture(files, tmp_path,
     assert f"{message} {method} is not. Everything else was written." in printed.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--folds", "40"], "`folds` must be at most the number of queries with a value, 30, got 40"),
-        (["--method", "wsun"], "Did you mean 'wsum'"),
-        (["-m", "alpha_nDCG@5"], "`metric` must read one label a document"),
-        (["--html", "same", "--run", "same"], "must name different files"),
-        (["--method", "mapfuse"], "Take `fastndcg fuse --train` for it"),
-        (["--names", "a,b,c"], "--names must have a name for each of the 2 runs, got 3"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--folds", "40"], "`folds` must be at most the number of queries with a value, 30, got 40"),
+    (["--method", "wsun"], "Did you mean 'wsum'"), (["-m", "alpha_nDCG@5"], "`metric` must read one label a document"),
+    (["--html", "same", "--run", "same"], "must name different files"),
+    (["--method", "mapfuse"], "Take `fastndcg fuse --train` for it"),
+    (["--names", "a,b,c"], "--names must have a name for each of the 2 runs, got 3"),
+])  # fmt: skip
 def test_wrong_use_is_one_line(files, arguments, message, capsys):
     assert main(["tune-fusion", *files, *arguments]) == 2
     assert message in capsys.readouterr().err

@@ -189,22 +189,17 @@ def test_frames_and_parquet(tmp_path):
         ours.Run.from_df(pandas.DataFrame({"q_id": ["q"], "doc_id": [7], "score": [0.5]}))
 
 
-@pytest.mark.parametrize(
-    ("metric", "kind", "message"),
-    [
-        ("nope@3", ValueError, "Metric nope not supported. Supported metrics are hits, hit_rate"),
-        ("nsdcg", ValueError, "Metric nsdcg not supported. Did you mean 'ndcg'"),
-        ("rbp.x", ValueError, "Metric rbp.x not supported"),
-        ("rbp", ValueError, "rbp needs a persistence. Write 'rbp.95' for 0.95"),
-        ("rbp.95@10", ValueError, "rbp needs a persistence"),
-        ("rbp.95-l0", AssertionError, "the level 1 or more"),
-        ("r_precision", ValueError, "Did you mean 'r-precision'"),
-        ("ndcg@x", ValueError, "cutoff and level must be whole numbers, but the metric is 'ndcg@x'"),
-        ("ndcg@-1", AssertionError, "the cutoff must be 0 or more"),
-        ("map-l0", ValueError, "the level 1 or more"),
-        (5, AssertionError, "`metrics` must be texts, but one is 5"),
-    ],
-)
+@pytest.mark.parametrize(("metric", "kind", "message"), [
+    ("nope@3", ValueError, "Metric nope not supported. Supported metrics are hits, hit_rate"),
+    ("nsdcg", ValueError, "Metric nsdcg not supported. Did you mean 'ndcg'"),
+    ("rbp.x", ValueError, "Metric rbp.x not supported"),
+    ("rbp", ValueError, "rbp needs a persistence. Write 'rbp.95' for 0.95"),
+    ("rbp.95@10", ValueError, "rbp needs a persistence"), ("rbp.95-l0", AssertionError, "the level 1 or more"),
+    ("r_precision", ValueError, "Did you mean 'r-precision'"),
+    ("ndcg@x", ValueError, "cutoff and level must be whole numbers, but the metric is 'ndcg@x'"),
+    ("ndcg@-1", AssertionError, "the cutoff must be 0 or more"), ("map-l0", ValueError, "the level 1 or more"),
+    (5, AssertionError, "`metrics` must be texts, but one is 5"),
+])  # fmt: skip
 def test_refuses_metrics(metric, kind, message):
     with pytest.raises(kind, match=message):
         ours.evaluate(QRELS, RUN, [metric])
@@ -294,15 +289,12 @@ def test_ranx_further_metrics_do_not_join_again(monkeypatch):
         assert len(joins) == 1
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda run: run.add_score("q", "d", "x"), "scores must be numbers that float.. takes, but one is 'x'"),
-        (lambda run: run.add("q", ["a", "b"], [1]), "`q_ids`, `doc_ids` and `scores` must have equal lengths"),
-        (lambda run: run.add_multi(["q"], [["a"]], [[None]]), "but one is None"),
-        (lambda run: ours.Run({"q": {"a": 1, "b": None}}).sort(), "numbers of the documents of a query must be comp"),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda run: run.add_score("q", "d", "x"), "scores must be numbers that float.. takes, but one is 'x'"),
+    (lambda run: run.add("q", ["a", "b"], [1]), "`q_ids`, `doc_ids` and `scores` must have equal lengths"),
+    (lambda run: run.add_multi(["q"], [["a"]], [[None]]), "but one is None"),
+    (lambda run: ours.Run({"q": {"a": 1, "b": None}}).sort(), "numbers of the documents of a query must be comp"),
+])  # fmt: skip
 def test_ranx_tables_raise_on_wrong_numbers(call, message):
     run = ours.Run(RUN)
     with pytest.raises(fn.InvalidInputError, match=message):

@@ -82,15 +82,12 @@ def test_makes_comparable():
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"stat_test": "studnet"}, "Statistical test `studnet` not supported. Did you mean 'student'"),
-        ({"runs": 0}, "`runs` must have 1 run or more, but is empty"),
-        ({"twice": True}, "`runs` must have different names, but 'model_0' names two runs"),
-        ({"metrics": ["ndgc"]}, "Metric ndgc not supported. Did you mean 'ndcg'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"stat_test": "studnet"}, "Statistical test `studnet` not supported. Did you mean 'student'"),
+    ({"runs": 0}, "`runs` must have 1 run or more, but is empty"),
+    ({"twice": True}, "`runs` must have different names, but 'model_0' names two runs"),
+    ({"metrics": ["ndgc"]}, "Metric ndgc not supported. Did you mean 'ndcg'"),
+])  # fmt: skip
 def test_ranx_compare_raises_on_wrong_input(options, message):
     qrels, runs = tables(ours)
     given = {"runs": runs, "metrics": METRICS} | options

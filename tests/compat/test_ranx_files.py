@@ -63,18 +63,15 @@ def test_ranx_json_keeps_queries_without_documents(tmp_path):
     assert ours.Run.from_file(tmp_path / "run.json").to_dict() == {"q1": {"d": 1.0}, "q2": {}}
 
 
-@pytest.mark.parametrize(
-    ("rows", "name", "file", "message"),
-    [
-        ({"q 1": {"d": 1.0}}, None, "run.trec", "not be empty and have no blanks and no NUL, but query 'q 1' does"),
-        ({"q": {"d\t": 1.0}}, None, "run.trec", r"but document 'd.t' does"),
-        ({"q": {"": 1.0}}, None, "run.gz", "but document '' does"),
-        ({"q": {"d": 1.0}}, "BM25 + RM3", "run.txt", "`tag` must be a text without blanks, but is 'BM25"),
-        ({"q": {"d": float("nan")}}, None, "run.json", "scores in JSON must be finite"),
-        ({"q": {"d": None}}, None, "run.json", "scores must be numbers that float.. takes, but one is None"),
-        ({"q": {"d": 1.0}}, None, "run.csv", "`kind` must be one of 'json', 'trec', 'gz', 'parquet', but is 'c"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "name", "file", "message"), [
+    ({"q 1": {"d": 1.0}}, None, "run.trec", "not be empty and have no blanks and no NUL, but query 'q 1' does"),
+    ({"q": {"d\t": 1.0}}, None, "run.trec", r"but document 'd.t' does"),
+    ({"q": {"": 1.0}}, None, "run.gz", "but document '' does"),
+    ({"q": {"d": 1.0}}, "BM25 + RM3", "run.txt", "`tag` must be a text without blanks, but is 'BM25"),
+    ({"q": {"d": float("nan")}}, None, "run.json", "scores in JSON must be finite"),
+    ({"q": {"d": None}}, None, "run.json", "scores must be numbers that float.. takes, but one is None"),
+    ({"q": {"d": 1.0}}, None, "run.csv", "`kind` must be one of 'json', 'trec', 'gz', 'parquet', but is 'c"),
+])  # fmt: skip
 def test_ranx_save_refuses_what_a_format_cannot_hold(rows, name, file, message, tmp_path):
     (tmp_path / file).write_text("old", encoding="utf-8")
     with pytest.raises(fn.InvalidInputError, match=message):
@@ -198,20 +195,13 @@ def test_fused_run_has_a_name_and_keeps_empty_queries():
     assert ours.fuse(runs, None, "rrf", {"name": "mine"}).name == "mine"
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda runs: ours.fuse(runs[:1]), AssertionError, "Only one run"),
-        (lambda runs: ours.fuse([runs[0], ours.Run({"z": {"d": 1.0}})]), AssertionError, "do not match"),
-        (lambda runs: ours.fuse(runs, "min-max", "wsumm", {}), ValueError, "Did you mean 'wsum'"),
-        (lambda runs: ours.fuse(runs, "minmaxx", "wsum", {}), ValueError, "no normalisation is called"),
-        (
-            lambda runs: ours.fuse(runs, "min-max", "posfuse", {}),
-            ValueError,
-            "Call fastndcg.fuse.runs, 'posfuse', train",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("call", "error", "message"), [
+    (lambda runs: ours.fuse(runs[:1]), AssertionError, "Only one run"),
+    (lambda runs: ours.fuse([runs[0], ours.Run({"z": {"d": 1.0}})]), AssertionError, "do not match"),
+    (lambda runs: ours.fuse(runs, "min-max", "wsumm", {}), ValueError, "Did you mean 'wsum'"),
+    (lambda runs: ours.fuse(runs, "minmaxx", "wsum", {}), ValueError, "no normalisation is called"),
+    (lambda runs: ours.fuse(runs, "min-max", "posfuse", {}), ValueError, "Call fastndcg.fuse.runs, 'posfuse', train"),
+])  # fmt: skip
 def test_wrong_input_raises_errors_that_are_also_those_of_ranx(call, error, message):
     with pytest.raises(error, match=message) as caught:
         call(make_runs(ours))

@@ -98,11 +98,9 @@ def test_sklearn_common_checks_pass(tmp_path):
 
 
 LABELS = {
-    "binary": st.integers(0, 1),
-    "graded": st.integers(0, 4),
-    "float": st.sampled_from([0.0, 0.25, 1.0, 1.5, 9.5]),
+    "binary": st.integers(0, 1), "graded": st.integers(0, 4), "float": st.sampled_from([0.0, 0.25, 1.0, 1.5, 9.5]),
     "negative": st.integers(-3, 3),
-}
+}  # fmt: skip
 SCORES = st.sampled_from([-1.5, 0.0, -0.0, 0.1, 0.25, 1.0, 7.0])
 
 

@@ -213,11 +213,9 @@ def test_torchmetrics_errors_of_our_own():
         (lambda: ours.retrieval_recall(SCORES, LABELS, indexes=[0, 0]), "`indexes` must be a tensor of long integers"),
         (lambda: ours.retrieval_recall(SCORES, LABELS, indexes=LABELS[:1]), "must be of the shape of `preds`"),
         (lambda: ours.retrieval_recall(SCORES * math.nan, LABELS), "`scores` must not be NaN"),
-        *(
-            (lambda share=share: ours.retrieval_auroc(SCORES, LABELS, max_fpr=share), "`max_fpr` has to be a float ab")
-            for share in (0.0, 1.5, -0.5, "0.5", 1)
-        ),
-    ):
+        *((lambda share=share: ours.retrieval_auroc(SCORES, LABELS, max_fpr=share),
+            "`max_fpr` has to be a float ab") for share in (0.0, 1.5, -0.5, "0.5", 1)),
+    ):  # fmt: skip
         with pytest.raises(fn.FastndcgError, match=message):
             call()
 

@@ -133,15 +133,12 @@ def test_micro_mean(metric, denominator, expected):
     assert plain.values.tolist() == result.values.tolist()
 
 
-@pytest.mark.parametrize(
-    ("metric", "choices", "message"),
-    [
-        ("ndcg", {"ideal": "k best"}, "nDCG must have a cutoff under ideal='k best'. Give it one, such as nDCG@10"),
-        ("IDCG(rel=2)", {"ideal": "k best"}, "must have a cutoff under ideal='k best'"),
-        ("ndcg@16777217", {"ideal": "k best"}, "must have a smaller cutoff under ideal='k best'. It must be at most"),
-        ("map", {"ap_denominator": "k"}, "AP must have a cutoff under ap_denominator='k'. Give it one, such as AP@10"),
-    ],
-)
+@pytest.mark.parametrize(("metric", "choices", "message"), [
+    ("ndcg", {"ideal": "k best"}, "nDCG must have a cutoff under ideal='k best'. Give it one, such as nDCG@10"),
+    ("IDCG(rel=2)", {"ideal": "k best"}, "must have a cutoff under ideal='k best'"),
+    ("ndcg@16777217", {"ideal": "k best"}, "must have a smaller cutoff under ideal='k best'. It must be at most"),
+    ("map", {"ap_denominator": "k"}, "AP must have a cutoff under ap_denominator='k'. Give it one, such as AP@10"),
+])  # fmt: skip
 def test_convention_raises_on_undefined_combinations(metric, choices, message):
     for evaluate in (fn.evaluate, fn.reference.evaluate):
         with pytest.raises(fn.InvalidInputError, match=message):

@@ -226,15 +226,12 @@ def test_importance_lasts_through_files_and_filters(tmp_path):
         qrels.write(tmp_path / "nuggets.json")
 
 
-@pytest.mark.parametrize(
-    ("importance", "message"),
-    [
-        ({"q": {"n1": 0}}, r"importance must be 'vital', 'okay' or a number above 0, but is 0\."),
-        ({"q": {"n1": "nice"}}, "importance must be 'vital', 'okay' or a number above 0, but is 'nice'"),
-        ({"p": {"n1": 1}}, "`importance` must be of judged queries, but query 'p' has no judgments"),
-        ([1], "`importance` must be {query: {subtopic: importance}}, but is"),
-    ],
-)
+@pytest.mark.parametrize(("importance", "message"), [
+    ({"q": {"n1": 0}}, r"importance must be 'vital', 'okay' or a number above 0, but is 0\."),
+    ({"q": {"n1": "nice"}}, "importance must be 'vital', 'okay' or a number above 0, but is 'nice'"),
+    ({"p": {"n1": 1}}, "`importance` must be of judged queries, but query 'p' has no judgments"),
+    ([1], "`importance` must be {query: {subtopic: importance}}, but is"),
+])  # fmt: skip
 def test_wrong_importance_is_refused(importance, message):
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.DiversityQrels(JUDGED, importance=importance)

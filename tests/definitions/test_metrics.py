@@ -389,14 +389,11 @@ def test_tied_scores_of_different_labels_are_refused(evaluate):
     assert evaluate([1, 1], [0.5, 0.5], "BPM(goal=2)", groups=[2])["BPM(goal=2)"] == [1.0]
 
 
-@pytest.mark.parametrize(
-    ("metric", "labels", "message"),
-    [
-        ("INST(gain=linear)", [0, 2, 1], r"a gain from 0 to 1 for INST\(gain=linear\), not 2, but labels\[1\]"),
-        ("INST(gain=exp2)@1", [1, 0, 2], r"not 3, but labels\[2\].*Take a table such as gain=\[0,0.5,1\]"),
-        ("INST(gain=linear)", [0, -1, 0], r"not -1, but labels\[1\]"),
-    ],
-)
+@pytest.mark.parametrize(("metric", "labels", "message"), [
+    ("INST(gain=linear)", [0, 2, 1], r"a gain from 0 to 1 for INST\(gain=linear\), not 2, but labels\[1\]"),
+    ("INST(gain=exp2)@1", [1, 0, 2], r"not 3, but labels\[2\].*Take a table such as gain=\[0,0.5,1\]"),
+    ("INST(gain=linear)", [0, -1, 0], r"not -1, but labels\[1\]"),
+])  # fmt: skip
 def test_gains_beyond_one_are_refused(metric, labels, message):
     """Found whatever the rank of the document and the cutoff."""
     convention = "default(negative_labels=keep)"
@@ -413,15 +410,11 @@ def test_goals_that_mean_nothing_are_refused(goal):
         fn.INST(goal=goal)
 
 
-@pytest.mark.parametrize(
-    ("metric", "labels", "message"),
-    [
-        ("ERR", [1, 5], r"at most 4 for ERR, .*labels\[1\] .* is 5. Take a higher max_grade"),
-        ("ERR(stop=labels)", [1, 2], r"at most 1 for ERR\(stop=labels\), .* Take stop='grades'"),
-        ("nERR(max_grade=2)", [3, 1], r"at most 2 for nERR"),
-        ("PFound", [1, 9], r"at most 4 for PFound"),
-    ],
-)
+@pytest.mark.parametrize(("metric", "labels", "message"), [
+    ("ERR", [1, 5], r"at most 4 for ERR, .*labels\[1\] .* is 5. Take a higher max_grade"),
+    ("ERR(stop=labels)", [1, 2], r"at most 1 for ERR\(stop=labels\), .* Take stop='grades'"),
+    ("nERR(max_grade=2)", [3, 1], r"at most 2 for nERR"), ("PFound", [1, 9], r"at most 4 for PFound"),
+])  # fmt: skip
 def test_labels_above_the_highest_grade_are_refused(metric, labels, message):
     with pytest.raises(fn.InvalidInputError, match="`labels` must"):
         fn.evaluate(labels, [2, 1], metric, groups=[2])

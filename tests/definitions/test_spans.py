@@ -23,24 +23,13 @@ IDEAL = 150 / log2(2) + 100 / log2(3)  # b has 50 characters of weight 3
 GREEDY = 150 / log2(2) + 100 / log2(3) + 0
 DEFINITIONS = {
     "span_recall": [("span_recall@1", 50 / 150), ("span_recall@2", 100 / 150), ("span_recall", 1.0)],
-    "span_precision": [
-        ("span_precision@1", 50 / 100),
-        ("span_precision@2", 100 / 200),
-        ("span_precision(overlap=counted)@2", 100 / (100 + 150)),
-        ("span_precision", 150 / (200 + 90 + 100)),
-    ],
-    "span_iou": [
-        ("span_iou@1", 50 / (100 + 100)),
-        ("span_iou@2", 100 / (200 + 50)),
-        ("span_iou(overlap=counted)@2", 100 / (100 + 150 + 50)),
-        ("span_iou", 150 / (200 + 90 + 100)),
-    ],
-    "span_ndcg": [
-        ("span_ndcg@1", 50 / 150),
-        ("span_ndcg", (50 + 50 / log2(3) + 150 / log2(5)) / IDEAL),
-        ("span_ndcg(ideal=chunks)", (50 + 50 / log2(3) + 150 / log2(5)) / GREEDY),
-    ],
-}
+    "span_precision": [("span_precision@1", 50 / 100), ("span_precision@2", 100 / 200),
+        ("span_precision(overlap=counted)@2", 100 / (100 + 150)), ("span_precision", 150 / (200 + 90 + 100))],
+    "span_iou": [("span_iou@1", 50 / (100 + 100)), ("span_iou@2", 100 / (200 + 50)),
+        ("span_iou(overlap=counted)@2", 100 / (100 + 150 + 50)), ("span_iou", 150 / (200 + 90 + 100))],
+    "span_ndcg": [("span_ndcg@1", 50 / 150), ("span_ndcg", (50 + 50 / log2(3) + 150 / log2(5)) / IDEAL),
+        ("span_ndcg(ideal=chunks)", (50 + 50 / log2(3) + 150 / log2(5)) / GREEDY)],
+}  # fmt: skip
 
 
 def test_every_metric_of_spans_has_its_arithmetic():
@@ -111,10 +100,8 @@ def test_metrics_of_spans_equal_a_bitmap(data):
         n_found, n_covered = len(wanted & characters(own)), count(own)
         n_chars = sum(end - start for _, start, end in own) if overlap == "counted" else n_covered
         expected = [
-            n_found / len(wanted),
-            n_found / n_chars if n_chars else 0,
-            n_found / (n_chars + len(wanted) - n_found),
-        ]
+            n_found / len(wanted), n_found / n_chars if n_chars else 0, n_found / (n_chars + len(wanted) - n_found),
+        ]  # fmt: skip
         assert result.values[q, :3].tolist() == pytest.approx(expected, rel=1e-14)
         gains = [len((wanted & characters([chunk])) - characters(own[:i])) for i, chunk in enumerate(own)]
         dcg = sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, 1))
@@ -224,21 +211,16 @@ def test_frames_records_and_dicts_agree():
         fn.evaluate_spans(named, bare, metrics, columns={"start": "from"})
 
 
-@pytest.mark.parametrize(
-    ("gold", "chunks", "message"),
-    [
-        ([("a", 5, 5)], [], r"`gold` must have whole numbers 0 ≤ start < end .* row 0 \(query 'q'\) is from 5 to 5"),
-        ([("a", -1, 5)], [], "is from -1 to 5"),
-        ([("a", 0, 5)], [("a", 0, 2.5)], r"`chunks` must have whole numbers .* is from 0 to 2\.5"),
-        ([("a", 0, nan)], [], "is from 0 to nan"),
-        ([("a", 0, 5, 0)], [], "`gold` must have finite weights above 0, but row 0 has 0"),
-        ([("a", 0, 5, 1), ("a", 3, 9, 2)], [], "must not have spans of different weights that overlap, but .* 3 to 9"),
-        ([("a", 0, 5)], [("a", 0, 5, 1)], r"`chunks` must be {query: \[\(document, start, end\)"),
-        ([("a", 0)], [], r"`gold` must be {query: \[\(document, start, end\)"),
-        (5, [], "query 'q' maps to 5"),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize(("gold", "chunks", "message"), [
+    ([("a", 5, 5)], [], r"`gold` must have whole numbers 0 ≤ start < end .* row 0 \(query 'q'\) is from 5 to 5"),
+    ([("a", -1, 5)], [], "is from -1 to 5"),
+    ([("a", 0, 5)], [("a", 0, 2.5)], r"`chunks` must have whole numbers .* is from 0 to 2\.5"),
+    ([("a", 0, nan)], [], "is from 0 to nan"),
+    ([("a", 0, 5, 0)], [], "`gold` must have finite weights above 0, but row 0 has 0"),
+    ([("a", 0, 5, 1), ("a", 3, 9, 2)], [], "must not have spans of different weights that overlap, but .* 3 to 9"),
+    ([("a", 0, 5)], [("a", 0, 5, 1)], r"`chunks` must be {query: \[\(document, start, end\)"),
+    ([("a", 0)], [], r"`gold` must be {query: \[\(document, start, end\)"), (5, [], "query 'q' maps to 5"),
+], ids=repr)  # fmt: skip
 def test_wrong_spans_are_refused(gold, chunks, message):
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.evaluate_spans({"q": gold}, {"q": chunks}, "span_recall")

@@ -156,16 +156,11 @@ def test_average_precision_divides_by_no_more_than_was_retrieved(evaluate):
     assert evaluate({"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": 1.0}}, "ap@2", convention=convention)["ap@2"] == [1]
 
 
-@pytest.mark.parametrize(
-    ("choice", "expected"),
-    [
-        ("missing_in_run=zero", {"a": 1 / 2, "b": 0}),
-        ("missing_in_run=skip", {"a": 1 / 2}),
-        ("missing_in_qrels=skip", {"a": 1 / 2, "b": 0}),
-        ("missing_in_qrels=undefined", {"a": 1 / 2, "b": 0, "c": nan}),
-        ("missing_in_qrels=undefined,undefined=1", {"a": 1 / 2, "b": 0, "c": 1}),
-    ],
-)
+@pytest.mark.parametrize(("choice", "expected"), [
+    ("missing_in_run=zero", {"a": 1 / 2, "b": 0}), ("missing_in_run=skip", {"a": 1 / 2}),
+    ("missing_in_qrels=skip", {"a": 1 / 2, "b": 0}), ("missing_in_qrels=undefined", {"a": 1 / 2, "b": 0, "c": nan}),
+    ("missing_in_qrels=undefined,undefined=1", {"a": 1 / 2, "b": 0, "c": 1}),
+])  # fmt: skip
 @EVALUATE
 def test_queries_on_one_side_only(evaluate, choice, expected):
     """Query b is judged and not retrieved, query c retrieved and not judged."""

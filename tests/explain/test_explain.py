@@ -224,18 +224,14 @@ def test_cannot_change():
         fn.explain([[1, 0]], [[1, 2]], "rr").value = 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"query": None}, r"`query` is missing\. Pass the id of one of the 2 queries: 'q1', 'q2'"),
-        ({"query": "q11"}, "`query` must be the id of one query, but none is called 'q11'. Did you mean 'q1'"),
-        ({"query": "zzzzz"}, "none is called 'zzzzz'. There are 2: 'q1', 'q2'"),
-        ({"metric": None}, "`metric` is missing"),
-        ({"metric": "ndcg,map"}, "`metric` must be one metric, got 2: nDCG, AP"),
-        ({"convention": "defautl"}, "no convention is called 'defautl'. Did you mean 'default'"),
-        ({"against": "trec_evil"}, "no convention is called 'trec_evil'. Did you mean 'trec_eval'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"query": None}, r"`query` is missing\. Pass the id of one of the 2 queries: 'q1', 'q2'"),
+    ({"query": "q11"}, "`query` must be the id of one query, but none is called 'q11'. Did you mean 'q1'"),
+    ({"query": "zzzzz"}, "none is called 'zzzzz'. There are 2: 'q1', 'q2'"), ({"metric": None}, "`metric` is missing"),
+    ({"metric": "ndcg,map"}, "`metric` must be one metric, got 2: nDCG, AP"),
+    ({"convention": "defautl"}, "no convention is called 'defautl'. Did you mean 'default'"),
+    ({"against": "trec_evil"}, "no convention is called 'trec_evil'. Did you mean 'trec_eval'"),
+])  # fmt: skip
 def test_refuses(arguments, message):
     given = {"truth": QRELS, "predictions": RUN, "metric": "ndcg", "query": "q1"} | arguments
     with pytest.raises(fn.InvalidInputError, match=message):

@@ -72,14 +72,11 @@ def test_results_std_is_numpys_and_weighted_like_the_mean():
     assert RESULT.std([2.0] * 4)["RR"] == pytest.approx(RESULT.std()["RR"], rel=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"ddof": -1}, "`ddof` must be a whole number of 0 or more, not -1"),
-        ({"ddof": 0.5}, "`ddof` must be a whole number of 0 or more, not 0.5"),
-        ({"weights": "rr"}, "`weights` must be one number a query"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"ddof": -1}, "`ddof` must be a whole number of 0 or more, not -1"),
+    ({"ddof": 0.5}, "`ddof` must be a whole number of 0 or more, not 0.5"),
+    ({"weights": "rr"}, "`weights` must be one number a query"),
+])  # fmt: skip
 def test_results_std_refuses_wrong_arguments(arguments, message):
     with pytest.raises(fn.InvalidInputError, match=message):
         RESULT.std(**arguments)

@@ -54,17 +54,14 @@ METHODS = {
     "mapfuse": {"x": 7 / 12, "y": 7 / 24 + 1 / 2, "z": 7 / 36, "w": 1 / 4},
 }  # fmt: skip
 NORMS = {
-    "none": {"x": 4, "y": 3, "z": 1},
-    "min_max": {"x": 1, "y": 2 / 3, "z": 0},
-    "min_max_inverted": {"x": 0, "y": 1 / 3, "z": 1},
-    "max": {"x": 1, "y": 3 / 4, "z": 1 / 4},
+    "none": {"x": 4, "y": 3, "z": 1}, "min_max": {"x": 1, "y": 2 / 3, "z": 0},
+    "min_max_inverted": {"x": 0, "y": 1 / 3, "z": 1}, "max": {"x": 1, "y": 3 / 4, "z": 1 / 4},
     "sum": {"x": 3 / 5, "y": 2 / 5, "z": 0},
     "z_score": {x: (s - 8 / 3) / sqrt((16 + 1 + 25) / 27) for x, s in A.items()},
-    "rank": {"x": 1, "y": 2 / 3, "z": 1 / 3},
-    "borda": {"x": 1, "y": 2 / 3, "z": 1 / 3},
+    "rank": {"x": 1, "y": 2 / 3, "z": 1 / 3}, "borda": {"x": 1, "y": 2 / 3, "z": 1 / 3},
     "l2": {x: s / sqrt(16 + 9 + 1) for x, s in A.items()},
     "dbsf": {x: (s - 8 / 3 + 3 * sqrt(42 / 18)) / (6 * sqrt(42 / 18)) for x, s in A.items()},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", METHODS)

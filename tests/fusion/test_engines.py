@@ -232,22 +232,18 @@ def test_a_norm_of_each_run_has_the_same_result_in_all_forms():
     assert FusionMethod.parse(str(odd)) == odd
 
 
-@pytest.mark.parametrize(
-    ("method", "message"),
-    [
-        ("wsum(norms={bm24:min_max})", "no run 'bm24'. Did you mean 'bm25'"),
-        ("wsum(norms={min_max})", "one norm for each of 2 runs, but has 1"),
-        ("wsum(norms={bm25:[min_max,none]})", "A grid is for tune_fusion"),
-        ("wsum(norms={bm25:minmx})", "Did you mean 'minmax'"),
-        ("wsum(norms={bm25:none,bm25:none})", "must name each run once"),
-        ("wsum(norms=min_max)", r"must be \{name:norm,…\}"),
-        ("wsum(norms={})", "a norm for each run"),
-        ("wsum(norm=min_max(lower=2,upper=1))", "`lower` of min_max must be below `upper`"),
-        ("wsum(norm=min_max(lower=x))", "`lower` of min_max must be a finite number"),
-        ("wsum(norm=min_max(lower_mode=cut))", "must be one of apply, clip, ignore"),
-        ("wsum(norm=z_score(lower=1))", "z_score has no parameter 'lower'. Only min_max has bounds"),
-    ],
-)
+@pytest.mark.parametrize(("method", "message"), [
+    ("wsum(norms={bm24:min_max})", "no run 'bm24'. Did you mean 'bm25'"),
+    ("wsum(norms={min_max})", "one norm for each of 2 runs, but has 1"),
+    ("wsum(norms={bm25:[min_max,none]})", "A grid is for tune_fusion"),
+    ("wsum(norms={bm25:minmx})", "Did you mean 'minmax'"),
+    ("wsum(norms={bm25:none,bm25:none})", "must name each run once"),
+    ("wsum(norms=min_max)", r"must be \{name:norm,…\}"), ("wsum(norms={})", "a norm for each run"),
+    ("wsum(norm=min_max(lower=2,upper=1))", "`lower` of min_max must be below `upper`"),
+    ("wsum(norm=min_max(lower=x))", "`lower` of min_max must be a finite number"),
+    ("wsum(norm=min_max(lower_mode=cut))", "must be one of apply, clip, ignore"),
+    ("wsum(norm=z_score(lower=1))", "z_score has no parameter 'lower'. Only min_max has bounds"),
+])  # fmt: skip
 def test_wrong_norms_are_refused(method, message):
     runs = {"bm25": {"q": {"a": 9.0}}, "dense": {"q": {"a": 0.5}}}
     with pytest.raises(InvalidInputError, match=message):

@@ -89,17 +89,12 @@ def measure_distances(judged, x, y, grid):
     return np.minimum(grid - crossings[places - 1], crossings[places] - grid)
 
 
-@pytest.mark.parametrize(
-    ("case", "method", "metric"),
-    [
-        (draw_whole_scores(), "wsum", "ap"),
-        (draw_whole_scores(), "wsum(norm=min_max)", "ndcg@3"),
-        (draw_whole_scores(), "wsum(norm=z_score)", "rr"),
-        (draw_runs(22, n_queries=4, n_documents=10), "wsum(norm=min_max)", "ap"),
-        (draw_runs(22, n_queries=4, n_documents=10), "rrf(k=5)", "ndcg@3"),
-    ],
-    ids=range(5),
-)
+@pytest.mark.parametrize(("case", "method", "metric"), [
+    (draw_whole_scores(), "wsum", "ap"), (draw_whole_scores(), "wsum(norm=min_max)", "ndcg@3"),
+    (draw_whole_scores(), "wsum(norm=z_score)", "rr"),
+    (draw_runs(22, n_queries=4, n_documents=10), "wsum(norm=min_max)", "ap"),
+    (draw_runs(22, n_queries=4, n_documents=10), "rrf(k=5)", "ndcg@3"),
+], ids=range(5))  # fmt: skip
 def test_the_curve_is_the_engine_at_10_001_weights(case, method, metric):
     qrels, runs = case
     tuned = fn.tune_fusion(qrels, runs, metric, [method], folds=2)
@@ -463,27 +458,21 @@ def test_every_row_has_the_common_queries():
     assert values.means()[0] == tuned.best.mean
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"folds": 31}, r"`folds` must be at most the number of queries with a value, 30, got 31"),
-        ({"folds": 1}, "`folds` must be"),
-        ({"folds": {f"q{q}": q % 2 for q in range(29)}}, "query 'q29' has none"),
-        ({"folds": [0] * 30}, "must name 2 folds or more, got 1"),
-        ({"folds": [0, 1] * 15, "repeats": 2}, "`repeats` must be 1 where `folds` names the fold"),
-        ({"folds": [0, 1] * 15, "clusters": [0] * 30}, "that of query q1 is in two folds"),
-        ({"folds": 2, "methods": ["rrf", "mnz"]}, "`folds` must be 3 or more to compare methods"),
-        ({"repeats": 0}, "`repeats` must be"),
-        ({"methods": []}, "`methods` must have one method or more"),
-        ({"methods": ["rrf", "rrf"]}, "rrf occurs twice"),
-        ({"methods": ["bayesfuse"]}, "bayesfuse learns from judgments"),
-        ({"methods": 3}, "`methods` must be a list of methods"),
-        ({"methods": [max]}, "`methods` must be a list of methods"),
-        ({"methods": ["rrf", "condorcet"], "absent": "zero"}, "condorcet compares ranks"),
-        ({"metric": "ndcg@5,ap"}, "`metric` must be one metric, got 2"),
-        ({"metric": "alpha_nDCG@5"}, "`metric` must read one label a document"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"folds": 31}, r"`folds` must be at most the number of queries with a value, 30, got 31"),
+    ({"folds": 1}, "`folds` must be"), ({"folds": {f"q{q}": q % 2 for q in range(29)}}, "query 'q29' has none"),
+    ({"folds": [0] * 30}, "must name 2 folds or more, got 1"),
+    ({"folds": [0, 1] * 15, "repeats": 2}, "`repeats` must be 1 where `folds` names the fold"),
+    ({"folds": [0, 1] * 15, "clusters": [0] * 30}, "that of query q1 is in two folds"),
+    ({"folds": 2, "methods": ["rrf", "mnz"]}, "`folds` must be 3 or more to compare methods"),
+    ({"repeats": 0}, "`repeats` must be"), ({"methods": []}, "`methods` must have one method or more"),
+    ({"methods": ["rrf", "rrf"]}, "rrf occurs twice"), ({"methods": ["bayesfuse"]}, "bayesfuse learns from judgments"),
+    ({"methods": 3}, "`methods` must be a list of methods"),
+    ({"methods": [max]}, "`methods` must be a list of methods"),
+    ({"methods": ["rrf", "condorcet"], "absent": "zero"}, "condorcet compares ranks"),
+    ({"metric": "ndcg@5,ap"}, "`metric` must be one metric, got 2"),
+    ({"metric": "alpha_nDCG@5"}, "`metric` must read one label a document"),
+])  # fmt: skip
 def test_wrong_options_are_refused(options, message):
     with pytest.raises(InvalidInputError, match=message):
         tune(16, **options)

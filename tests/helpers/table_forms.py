@@ -77,11 +77,9 @@ PLAIN_FORMS = {
 }  # fmt: skip
 LIBRARY_FORMS = {
     "Hugging Face": make_hugging_face,
-    "Hugging Face, iterable": lambda table, _: pytest.importorskip("datasets").IterableDataset.from_generator(
-        table.to_pylist
-    ),
-    "Dask": lambda table, _: pytest.importorskip("dask.dataframe").from_pandas(
-        table.to_pandas(), npartitions=4, sort=False
-    ),
-}
+    "Hugging Face, iterable": lambda table,
+        _: pytest.importorskip("datasets").IterableDataset.from_generator(table.to_pylist),
+    "Dask": lambda table,
+        _: pytest.importorskip("dask.dataframe").from_pandas(table.to_pandas(), npartitions=4, sort=False),
+}  # fmt: skip
 TABLE_FORMS = PLAIN_FORMS | LIBRARY_FORMS

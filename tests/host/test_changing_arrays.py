@@ -21,22 +21,12 @@ def hits(*columns):
     return [np.array(column, "i4") for column in columns]
 
 
-@pytest.mark.parametrize(
-    ("queries", "above", "tied", "are_right"),
-    [
-        ([], [], [], True),
-        ([0, 0, 1], [0, 2, 0], [1, 1, 1], True),
-        ([0, 0, 0], [0, 0, 2], [2, 2, 1], True),
-        ([0, 0, 1, 1], [3, 3, 3, 3], [2, 2, 3, 3], True),
-        ([0, 0], [1, 0], [1, 1], False),
-        ([0, 0], [1, 1], [1, 1], False),
-        ([0, 0], [0, 1], [2, 1], False),
-        ([0, 0, 0], [4, 4, 4], [2, 2, 2], False),
-        ([0, 0], [4, 4], [2, 3], False),
-        ([0], [0], [0], False),
-        ([0, 1], [0, 0], [1, 0], False),
-    ],
-)
+@pytest.mark.parametrize(("queries", "above", "tied", "are_right"), [
+    ([], [], [], True), ([0, 0, 1], [0, 2, 0], [1, 1, 1], True), ([0, 0, 0], [0, 0, 2], [2, 2, 1], True),
+    ([0, 0, 1, 1], [3, 3, 3, 3], [2, 2, 3, 3], True), ([0, 0], [1, 0], [1, 1], False), ([0, 0], [1, 1], [1, 1], False),
+    ([0, 0], [0, 1], [2, 1], False), ([0, 0, 0], [4, 4, 4], [2, 2, 2], False), ([0, 0], [4, 4], [2, 3], False),
+    ([0], [0], [0], False), ([0, 1], [0, 0], [1, 0], False),
+])  # fmt: skip
 def test_ranks_that_contradict_one_another_are_found(queries, above, tied, are_right):
     assert candidates.has_valid_tie_order(*hits(queries, above, tied)) == are_right
 

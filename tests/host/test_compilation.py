@@ -15,16 +15,13 @@ HINT = "; a built wheel or `fastndcg warmup` has them\n"
 LINE = f"fastndcg: compiling kernels as they are needed, about 0.6 s each{HINT}"
 
 
-@pytest.mark.parametrize(
-    ("use", "absent"),
-    [
-        ("", ["numba", "llvmlite", "numpy", "pandas", "polars", "pyarrow", "tqdm", "scipy"]),
-        ("fn.Metric.parse('P(rel=2)@5'), fn.nDCG @ 10, fn.conventions, fn.CATALOG, dir(fn)", ["numba", "numpy"]),
-        ("fn.Rankings([1], [1], [0, 1])", ["numba", "pandas", "pyarrow"]),
-        ("fn.Qrels({'q': {'d': 1}})", ["pandas", "polars", "pyarrow", "tqdm"]),
-        ("fn.evaluate([[1]], [[1]], 'ndcg')", ["pandas", "polars", "pyarrow", "tqdm"]),
-    ],
-)
+@pytest.mark.parametrize(("use", "absent"), [
+    ("", ["numba", "llvmlite", "numpy", "pandas", "polars", "pyarrow", "tqdm", "scipy"]),
+    ("fn.Metric.parse('P(rel=2)@5'), fn.nDCG @ 10, fn.conventions, fn.CATALOG, dir(fn)", ["numba", "numpy"]),
+    ("fn.Rankings([1], [1], [0, 1])", ["numba", "pandas", "pyarrow"]),
+    ("fn.Qrels({'q': {'d': 1}})", ["pandas", "polars", "pyarrow", "tqdm"]),
+    ("fn.evaluate([[1]], [[1]], 'ndcg')", ["pandas", "polars", "pyarrow", "tqdm"]),
+])  # fmt: skip
 def test_import_loads_no_numba_or_optional_package(use, absent):
     compile_one = "numba" not in absent  # numba's first compilation imports what extends it, such as awkward
     code = f"""

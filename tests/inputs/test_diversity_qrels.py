@@ -99,46 +99,35 @@ class TestErrors:
             with pytest.raises(fn.InvalidInputError, match=r"judgments by subtopic"):
                 evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "nDCG, ERR-IA@5")
 
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            ("1 s1 a nan\n", "line 1: label of document a must be finite"),
-            ("1 s1 a 1\n1 s1 a\n", r"line 2: must have 4 fields \(query, subtopic, document, label\), but has 3"),
-            ("1 s1 a x\n", "line 1: label must be a number, but is 'x'"),
-            ("", "is empty"),
-            ("1 s1 a 1\n1 s2 a 1\n\n1 s1 a 0\n", "qrels, line 4: a document must stand once in a subtopic .* a "),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "message"), [
+        ("1 s1 a nan\n", "line 1: label of document a must be finite"),
+        ("1 s1 a 1\n1 s1 a\n", r"line 2: must have 4 fields \(query, subtopic, document, label\), but has 3"),
+        ("1 s1 a x\n", "line 1: label must be a number, but is 'x'"), ("", "is empty"),
+        ("1 s1 a 1\n1 s2 a 1\n\n1 s1 a 0\n", "qrels, line 4: a document must stand once in a subtopic .* a "),
+    ])  # fmt: skip
     def test_bad_lines(self, tmp_path, text, message):
         path = tmp_path / "qrels"
         path.write_text(text)
         with pytest.raises(fn.InvalidInputError, match=message):
             fn.Qrels(path, format="trec_diversity")
 
-    @pytest.mark.parametrize(
-        ("judgments", "message"),
-        [
-            ({"q": {"a": {"s": 1}}, "r": [1]}, r"^`qrels` must map queries to dicts, but 'r' maps to \[1\]"),
-            ({"q": {"a": {"s": 1}, "b": 1}}, "document 'b' of query 'q' has 1"),
-            ({"q": {"a": {"s": 1}, "b": {}}}, "document 'b' of query 'q' has {}"),
-            ({"q": {"a": {"s": "x"}}}, "must hold numbers"),
-            ({"q": {"a": {"s": float("inf")}}}, "must be finite"),
-            ({"q": {"a": {1: 1}, "b": {"s": 1}}}, "ids of subtopics in the qrels must be all texts or all whole"),
-        ],
-    )
+    @pytest.mark.parametrize(("judgments", "message"), [
+        ({"q": {"a": {"s": 1}}, "r": [1]}, r"^`qrels` must map queries to dicts, but 'r' maps to \[1\]"),
+        ({"q": {"a": {"s": 1}, "b": 1}}, "document 'b' of query 'q' has 1"),
+        ({"q": {"a": {"s": 1}, "b": {}}}, "document 'b' of query 'q' has {}"),
+        ({"q": {"a": {"s": "x"}}}, "must hold numbers"), ({"q": {"a": {"s": float("inf")}}}, "must be finite"),
+        ({"q": {"a": {1: 1}, "b": {"s": 1}}}, "ids of subtopics in the qrels must be all texts or all whole"),
+    ])  # fmt: skip
     def test_bad_dicts(self, judgments, message):
         with pytest.raises((fn.InvalidInputError, fn.InvalidTypeError), match=message):
             fn.evaluate(judgments, {"q": {"a": 1.0}}, "P_IA@5")
 
-    @pytest.mark.parametrize(
-        ("metric", "ties", "message"),
-        [
-            ("alpha_nDCG", "best", "must have a tie policy that it is defined for"),
-            ("alpha_nDCG", "worst", "must have a tie policy that it is defined for"),
-            ("alpha_DCG@1000000000", "average", "must be at most 16777216"),
-            ("ERR_IA@1000000000", "average", "must be at most 16777216"),
-        ],
-    )
+    @pytest.mark.parametrize(("metric", "ties", "message"), [
+        ("alpha_nDCG", "best", "must have a tie policy that it is defined for"),
+        ("alpha_nDCG", "worst", "must have a tie policy that it is defined for"),
+        ("alpha_DCG@1000000000", "average", "must be at most 16777216"),
+        ("ERR_IA@1000000000", "average", "must be at most 16777216"),
+    ])  # fmt: skip
     def test_metrics_without_a_definition(self, metric, ties, message):
         with pytest.raises(fn.InvalidInputError, match=message):
             fn.evaluate([[[1, 0]]], [[1]], metric, convention=f"default(ties={ties})")

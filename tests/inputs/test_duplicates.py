@@ -339,11 +339,8 @@ REFUSED = {
     "ranks alone": ({"ranks": "kept"}, "`ranks` must be left out, as duplicates='raise' drops no row"),
     "ranks of counted rows": ({"duplicates": "counted", "ranks": "closed"}, "duplicates='counted' drops no row"),
     "ranks of sums": ({"duplicates": "sum", "ranks": "kept"}, "duplicates='sum' drops no row"),
-    "sums of ranks": (
-        {"duplicates": "sum"},
-        "document a of query q1 must be 0 or more to be added up, but",
-    ),
-}
+    "sums of ranks": ({"duplicates": "sum"}, "document a of query q1 must be 0 or more to be added up, but"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -474,10 +471,8 @@ def test_command_line(tmp_path, capsys):
     assert "is in lines 1 and 2. Keep one of them, or evaluate with --duplicates first" in capsys.readouterr().err
     trec = ["--convention", "trec_eval"]
     for options, recall in (
-        (["first"], 0.5),
-        (["best", "--ranks", "closed"], 1.0),
-        (["counted", "-M", "1", *trec], 0.5),
-    ):
+        (["first"], 0.5), (["best", "--ranks", "closed"], 1.0), (["counted", "-M", "1", *trec], 0.5),
+    ):  # fmt: skip
         assert main(["evaluate", str(qrels), str(run), "-m", "recall@2", "--json", "--duplicates", *options]) == 0
         assert json.loads(capsys.readouterr().out)["runs"][0]["mean"] == {"R@2": recall}
     strings = ["-m", "relstring", "-q", "--format", "trec", "--convention", "trec_eval", "--duplicates", "first"]
@@ -568,14 +563,12 @@ def test_the_highest_label_of_two_chunks_counts(labels):
 
 FRAME = pd.DataFrame({"query": ["q"] * 5, "chunk_id": RUN["q"], "score": range(5, 0, -1), "source": list("aacbc")})
 FORMS = {
-    "dict": DOCUMENT,
-    "Series": pd.Series(DOCUMENT),
+    "dict": DOCUMENT, "Series": pd.Series(DOCUMENT),
     "frame": pd.DataFrame({"chunk_id": list(DOCUMENT), "doc_id": list(DOCUMENT.values())}),
     "dict of columns": {"doc_id": list(DOCUMENT.values()), "passage_id": list(DOCUMENT)},
-    "function": lambda chunk: chunk.split("#")[0] if "#" in chunk else None,
-    "rule": "before #",
+    "function": lambda chunk: chunk.split("#")[0] if "#" in chunk else None, "rule": "before #",
     "rule of the last": "before last #",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -280,16 +280,11 @@ def test_labels_and_scores_in_one_file(put, text, capsys):
     assert ",0.75," in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("1\ta\t12\n2\tx\t1\n2\tc\t4\n", "line 1) has rank 12"),
-        ("1\tb\t35\n1\ta\t22\n2\tc\t21\n", "has rank 35"),
-        ("1,b,35\n1,a,22\n2,c,21\n", "has rank 35"),
-        ("1\tb\t7\t35\n1\ta\t9\t22\n", "has rank 7"),
-        ("1\tb\t1\n1\ta\t1\n2\tc\t1\n", "document b of query 1 (line 1) and document a of query 1 (line 2) both"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("1\ta\t12\n2\tx\t1\n2\tc\t4\n", "line 1) has rank 12"), ("1\tb\t35\n1\ta\t22\n2\tc\t21\n", "has rank 35"),
+    ("1,b,35\n1,a,22\n2,c,21\n", "has rank 35"), ("1\tb\t7\t35\n1\ta\t9\t22\n", "has rank 7"),
+    ("1\tb\t1\n1\ta\t1\n2\tc\t1\n", "document b of query 1 (line 1) and document a of query 1 (line 2) both"),
+])  # fmt: skip
 def test_whole_numbers_that_are_no_ranks(put, text, message):
     with pytest.raises(fn.InvalidInputError, match=re.escape(message)) as error:
         fn.evaluate(ONE, put(text), "rr")

@@ -353,18 +353,14 @@ def test_examples_of_langsmith(tmp_path):
     named = [Example({"input": "a?"}, {"needed": ["d1"]})]
     assert fn.Qrels(named, columns={"query": "input", "document": "needed"}).to_dict() == {"a?": {"d1": 1}}
     for wrong, message in (
-        (
-            [Example({"question": "a?"}, {"answer": "A"})],
-            "none of its usual names: its columns are 'question', 'answer'",
-        ),
+        ([Example({"question": "a?"}, {"answer": "A"})],
+            "none of its usual names: its columns are 'question', 'answer'"),
         ([objects[0], Example({"question": "b?"})], "row 1: a record must have the field 'relevant_ids', as others"),
-        (
-            [objects[0], Example({"question": "b?"}, {"question": "c?"})],
-            "row 1: inputs and outputs must be dicts without",
-        ),
+        ([objects[0], Example({"question": "b?"}, {"question": "c?"})],
+            "row 1: inputs and outputs must be dicts without"),
         ([objects[0], 3], "row 1: a record must have the field"),
         ([objects[0], Example("b?", {"relevant_ids": []})], "row 1: inputs and outputs must be dicts"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(fn.InvalidInputError, match=message):
             fn.Qrels(wrong)
 
@@ -395,11 +391,9 @@ def test_answers_of_chains_and_ids_in_metadata():
     run = {"q": ["d2", "d1"]}
     documents = [Document("B", "d2"), Document("A", metadata={"id": "d1"})]
     for answer in (
-        documents,
-        {"input": "a?", "context": documents, "answer": "A"},
-        {"query": "a?", "result": "A", "source_documents": documents},
-        Response("A", [Node("d2"), Node("d1")]),
-    ):
+        documents, {"input": "a?", "context": documents, "answer": "A"},
+        {"query": "a?", "result": "A", "source_documents": documents}, Response("A", [Node("d2"), Node("d1")]),
+    ):  # fmt: skip
         assert fn.Run({"q": answer}).to_dict() == fn.Run(run).to_dict()
         assert fn.evaluate({"q": documents[1:]}, {"q": answer}, "rr").means() == [1 / 2]
     with pytest.raises(fn.InvalidInputError, match=r"document 0 of query 'q', a Document, has none\. Give ids when"):

@@ -70,11 +70,9 @@ def without(*names):
 def test_frames_alone_and_beside_others_give_the_values_of_dicts(maker, convention):
     make = MAKERS[maker]
     for truth, predictions in (
-        (make(COLUMNS), None),
-        (make(without("score")), make(without("relevance"))),
-        (make(without("score")), RUN),
+        (make(COLUMNS), None), (make(without("score")), make(without("relevance"))), (make(without("score")), RUN),
         (QRELS, make(without("relevance"))),
-    ):
+    ):  # fmt: skip
         assert fn.evaluate(truth, predictions, METRICS, convention=convention).to_dict() == EXPECTED[convention]
 
 
@@ -130,16 +128,13 @@ RAGGED = {
     "sliced": lambda lists: pa.array([[9, 9], *lists, [9]])[1:-1],
     "chunks": lambda lists: pa.chunked_array([pa.array(lists[:1]), pa.array([[3], *lists[1:]])[1:]]),
     "views": lambda lists: pa.array(lists, pa.list_view(pa.array(lists).type.value_type)),
-    "views in any order": lambda lists: pa.ListViewArray.from_arrays(
-        [2, 0, 0], [3, 0, 2], pa.array([*lists[2], *lists[0]])
-    ),
+    "views in any order": lambda lists: pa.ListViewArray.from_arrays([2, 0, 0], [3, 0, 2],
+        pa.array([*lists[2], *lists[0]])),
     "views sliced": lambda lists: pa.array([[9], *lists], pa.large_list_view(pa.array(lists).type.value_type))[1:],
-    "polars": pl.Series,
-    "polars sliced": lambda lists: pl.Series([lists[0], *lists])[1:],
-    "pandas": lambda lists: pd.Series(pd.arrays.ArrowExtensionArray(pa.array(lists))),
-    "awkward": ak.Array,
+    "polars": pl.Series, "polars sliced": lambda lists: pl.Series([lists[0], *lists])[1:],
+    "pandas": lambda lists: pd.Series(pd.arrays.ArrowExtensionArray(pa.array(lists))), "awkward": ak.Array,
     "awkward sliced": lambda lists: ak.Array([[9, 9], *lists])[1:],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", RAGGED)

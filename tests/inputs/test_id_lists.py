@@ -525,19 +525,16 @@ NEAR = {"id": "d1", "distance": 0.1}
 FAR = {"id": "d2", "distance": 0.3}
 
 
-@pytest.mark.parametrize(
-    ("hits", "message"),
-    [
-        ({"q1": [NEAR, FAR], "q2": [FAR, NEAR]}, "or fall in all, but does not in query 'q2'. Sort its hits"),
-        ({"q1": [NEAR], "q2": [NEAR, {"id": "d3", "distance": 1.0}, FAR]}, "does not in query 'q2'. Sort its hits"),
-        ({"q1": [NEAR], "q2": 3}, "each query to a list of dicts, as the first is, but 'q2' maps to 3. Use one form"),
-        ({"q1": [NEAR, "d2"]}, "as the first is, but 'q1' maps to .*d2.*. Use one form"),
-        ({"q1": [NEAR, {"id": "d2"}]}, "hit 1: a record must have the field 'distance', as others have"),
-        ({"q1": [NEAR | {"distance": "x"}]}, "hit 0: distance must be a number, but is 'x'"),
-        ({"q1": [{"key": "d1"}]}, r"but has none of its usual names: its columns are 'key'.*\{'document': NAME\}"),
-        ({"q1": [NEAR, NEAR]}, "document d1 of query q1 is in places 0 and 1 of its list"),
-    ],
-)
+@pytest.mark.parametrize(("hits", "message"), [
+    ({"q1": [NEAR, FAR], "q2": [FAR, NEAR]}, "or fall in all, but does not in query 'q2'. Sort its hits"),
+    ({"q1": [NEAR], "q2": [NEAR, {"id": "d3", "distance": 1.0}, FAR]}, "does not in query 'q2'. Sort its hits"),
+    ({"q1": [NEAR], "q2": 3}, "each query to a list of dicts, as the first is, but 'q2' maps to 3. Use one form"),
+    ({"q1": [NEAR, "d2"]}, "as the first is, but 'q1' maps to .*d2.*. Use one form"),
+    ({"q1": [NEAR, {"id": "d2"}]}, "hit 1: a record must have the field 'distance', as others have"),
+    ({"q1": [NEAR | {"distance": "x"}]}, "hit 0: distance must be a number, but is 'x'"),
+    ({"q1": [{"key": "d1"}]}, r"but has none of its usual names: its columns are 'key'.*\{'document': NAME\}"),
+    ({"q1": [NEAR, NEAR]}, "document d1 of query q1 is in places 0 and 1 of its list"),
+])  # fmt: skip
 def test_hits_that_cannot_be_read(hits, message):
     with pytest.raises(fn.FastndcgError, match=message):
         fn.Run(hits)

@@ -170,14 +170,9 @@ def test_infinite_scores_and_zeros():
 
 def test_empty_inputs_are_valid():
     for labels, ways, n_queries in (
-        ([], {"offsets": [0]}, 0),
-        ([], {"offsets": [0, 0, 0]}, 2),
-        ([], {"groups": []}, 0),
-        ([], {"groups": [0, 0]}, 2),
-        ([], {"query_ids": []}, 0),
-        (np.zeros((0, 3)), {}, 0),
-        (np.zeros((3, 0)), {}, 3),
-    ):
+        ([], {"offsets": [0]}, 0), ([], {"offsets": [0, 0, 0]}, 2), ([], {"groups": []}, 0),
+        ([], {"groups": [0, 0]}, 2), ([], {"query_ids": []}, 0), (np.zeros((0, 3)), {}, 0), (np.zeros((3, 0)), {}, 3),
+    ):  # fmt: skip
         result = fn.evaluate(labels, labels, "ndcg,dcg,map,rr,p,p@3,recall,num_ret", **ways)
         assert result.values.shape == (n_queries, 8)
         undefined = {"nDCG", "AP", "R"}

@@ -57,16 +57,10 @@ def firsts(ids):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("order", "group", "memory"),
-    [
-        ("sorted", 10**6, None),
-        ("sorted", 100, "64kB"),
-        ("sorted", 7, 9000),
-        ("mixed", 333, None),
-        ("mixed", 333, "100kB"),
-    ],
-)
+@pytest.mark.parametrize(("order", "group", "memory"), [
+    ("sorted", 10**6, None), ("sorted", 100, "64kB"), ("sorted", 7, 9000), ("mixed", 333, None),
+    ("mixed", 333, "100kB"),
+])  # fmt: skip
 def test_rows_in_any_order(tmp_path, kind, order, group, memory, monkeypatch):
     monkeypatch.setattr(streams, "MOST_ROWS", 500)
     rows, expected = (np.arange(N), EXPECTED) if order == "sorted" else (SHUFFLED, UNSORTED)

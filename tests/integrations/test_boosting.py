@@ -528,12 +528,10 @@ def test_catboost_refuses_wrong_input():
     for call, message in (
         (lambda: catboost.metric("ndcg@5,map", given), "`metric` must be one metric, got 2: nDCG@5, AP. CatBoost"),
         (lambda: catboost.metric("ndcg@5", [given, data.features]), r"pools\[1\] is ndarray"),
-        (
-            lambda: evaluate((np.zeros(n),), data.labels, np.arange(n)),
-            r"`weight` must be the same for all documents of a query, but weight\[1\] \(query 0\) is 1 and not 0",
-        ),
+        (lambda: evaluate((np.zeros(n),), data.labels, np.arange(n)),
+            r"`weight` must be the same for all documents of a query, but weight\[1\] \(query 0\) is 1 and not 0"),
         (lambda: evaluate((np.zeros(3),), data.labels, None), "`scores` must have the shape of `labels`"),
         (lambda: evaluate((np.zeros(3), np.zeros(3)), data.labels, None), "each document for nDCG@5, but has 2"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(fn.InvalidInputError, match=message):
             call()

@@ -95,27 +95,22 @@ def test_functions_are_replaced_and_built_in_ones_stay():
     assert connection.execute("SELECT ndcg([0], [1])").fetchone()[0] == undefined
 
 
-@pytest.mark.parametrize(
-    ("call", "problem"),
-    [
-        ("ndcg([1], [0.5, 1])", "list 0 has 2 and not 1"),
-        ("ndcg([1, NULL], [0.5, 1])", "`labels` must have no null, but a number of list 0 is null"),
-        ("ndcg([1], [NULL::FLOAT])", "`scores` must have no null, but a number of list 0 is null"),
-        ("ndcg(NULL, [0.5])", "the labels of ndcg must not be NULL"),
-        ("ndcg([1], NULL)", "the scores of ndcg must not be NULL"),
-        ("ndcg([1], ['NaN'::FLOAT])", "`scores` must not be NaN"),
-        ("ndcg(1, [1])", "the labels of ndcg must be a list per query, not int32"),
-        ("ndcg(['a'], [1])", "`labels` must hold numbers"),
-        ("ndcg([1])", "got 1 arguments"),
-        ("ndcg([1], [1], 2, 3)", "got 4 arguments"),
-        ("ndcg([1], [1], NULL)", "the cutoff of ndcg must be a whole number, not NULL"),
-        ("ndcg([1], [1], 1.5)", "the cutoff of ndcg must be a whole number, not decimal"),
-        ("ndcg([1], [1], 0)", "must be 1 or more, not 0"),
-        ("ndcg([1], [1], 0::HUGEINT)", "must be 1 or more, not 0"),
-        ("ndcg([1], [1], 1::HUGEINT << 70)", r"the cutoff of ndcg must be below 2\*\*63"),
-        ("auc([1, 0], [1, 0], 5)", "AUC must have no cutoff"),
-    ],
-)
+@pytest.mark.parametrize(("call", "problem"), [
+    ("ndcg([1], [0.5, 1])", "list 0 has 2 and not 1"),
+    ("ndcg([1, NULL], [0.5, 1])", "`labels` must have no null, but a number of list 0 is null"),
+    ("ndcg([1], [NULL::FLOAT])", "`scores` must have no null, but a number of list 0 is null"),
+    ("ndcg(NULL, [0.5])", "the labels of ndcg must not be NULL"),
+    ("ndcg([1], NULL)", "the scores of ndcg must not be NULL"),
+    ("ndcg([1], ['NaN'::FLOAT])", "`scores` must not be NaN"),
+    ("ndcg(1, [1])", "the labels of ndcg must be a list per query, not int32"),
+    ("ndcg(['a'], [1])", "`labels` must hold numbers"), ("ndcg([1])", "got 1 arguments"),
+    ("ndcg([1], [1], 2, 3)", "got 4 arguments"),
+    ("ndcg([1], [1], NULL)", "the cutoff of ndcg must be a whole number, not NULL"),
+    ("ndcg([1], [1], 1.5)", "the cutoff of ndcg must be a whole number, not decimal"),
+    ("ndcg([1], [1], 0)", "must be 1 or more, not 0"), ("ndcg([1], [1], 0::HUGEINT)", "must be 1 or more, not 0"),
+    ("ndcg([1], [1], 1::HUGEINT << 70)", r"the cutoff of ndcg must be below 2\*\*63"),
+    ("auc([1, 0], [1, 0], 5)", "AUC must have no cutoff"),
+])  # fmt: skip
 def test_bad_arguments_are_errors(connection, call, problem):
     with pytest.raises(duckdb.Error, match=problem):
         connection.execute(f"SELECT {call}").fetchall()
@@ -127,18 +122,15 @@ def test_a_null_list_among_others_is_an_error(connection):
         connection.execute(query).fetchall()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (({"a b": "rr"},), "letters, digits and underscores, but one is 'a b'"),
-        (({"own": "gm(AP)"},), r"values for single queries, not gm\(AP\). Take AP"),
-        (("ndcg",), "`metrics` must be {name: metric}, got 'ndcg'"),
-        (({"taken": "rr"},), "the database has another function 'taken', which this connection did not create"),
-        (({"x": "rr", "X": "ap"},), "must differ in more than their case, but there are 'x' and 'X'"),
-        (({"x": "rr", "y": "nope"},), "no metric is called 'nope'"),
-        (({"list_value": "rr"},), "the database has another function 'list_value'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "problem"), [
+    (({"a b": "rr"},), "letters, digits and underscores, but one is 'a b'"),
+    (({"own": "gm(AP)"},), r"values for single queries, not gm\(AP\). Take AP"),
+    (("ndcg",), "`metrics` must be {name: metric}, got 'ndcg'"),
+    (({"taken": "rr"},), "the database has another function 'taken', which this connection did not create"),
+    (({"x": "rr", "X": "ap"},), "must differ in more than their case, but there are 'x' and 'X'"),
+    (({"x": "rr", "y": "nope"},), "no metric is called 'nope'"),
+    (({"list_value": "rr"},), "the database has another function 'list_value'"),
+])  # fmt: skip
 def test_bad_names_are_errors(arguments, problem):
     connection = duckdb.connect()
     connection.execute("CREATE MACRO taken(x) AS x")

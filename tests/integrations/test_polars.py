@@ -99,34 +99,28 @@ def test_conventions_decide():
     assert values == [None, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("labels", "scores", "problem"),
-    [
-        ([[1, 0]], [[0.5]], "list 0 has 1 and not 2"),
-        ([[1, None]], [[0.5, 0.1]], "`labels` must have no null, but a number of list 0 is null"),
-        ([[1], None], [[0.5], [0.5]], "`labels` must have no null, but list 1 is null"),
-        ([[1], [1]], [[0.5], None], "`scores` must have no null, but list 1 is null"),
-        ([[1]], [[float("nan")]], "`scores` must not be NaN"),
-        ([1], [0.5], "`labels` must be a column of lists, one list per query, but its type is Int64"),
-        ([["a"]], [[0.5]], "`labels` must hold numbers"),
-    ],
-)
+@pytest.mark.parametrize(("labels", "scores", "problem"), [
+    ([[1, 0]], [[0.5]], "list 0 has 1 and not 2"),
+    ([[1, None]], [[0.5, 0.1]], "`labels` must have no null, but a number of list 0 is null"),
+    ([[1], None], [[0.5], [0.5]], "`labels` must have no null, but list 1 is null"),
+    ([[1], [1]], [[0.5], None], "`scores` must have no null, but list 1 is null"),
+    ([[1]], [[float("nan")]], "`scores` must not be NaN"),
+    ([1], [0.5], "`labels` must be a column of lists, one list per query, but its type is Int64"),
+    ([["a"]], [[0.5]], "`labels` must hold numbers"),
+])  # fmt: skip
 def test_bad_lists_are_errors(labels, scores, problem):
     frame = pl.DataFrame({"y": labels, "s": scores})
     with pytest.raises(Exception, match=problem):
         frame.select(metric("ndcg", "y", "s"))
 
 
-@pytest.mark.parametrize(
-    ("make", "problem"),
-    [
-        (lambda: metric("rr, map", "y", "s"), "`metric` must be one metric, got 2: RR, AP"),
-        (lambda: metrics("gm(AP)", "y", "s"), r"values for single queries, not gm\(AP\). Take AP"),
-        (lambda: metric("rr", [1], "s"), r"`labels` must be the name of a column or an expression, not \[1\]"),
-        (lambda: metric("rr", "y", FRAME["score"]), "`scores` must be the name of a column or an expression"),
-        (lambda: metric("rr", "y", "s", threads=0), "`threads`"),
-    ],
-)
+@pytest.mark.parametrize(("make", "problem"), [
+    (lambda: metric("rr, map", "y", "s"), "`metric` must be one metric, got 2: RR, AP"),
+    (lambda: metrics("gm(AP)", "y", "s"), r"values for single queries, not gm\(AP\). Take AP"),
+    (lambda: metric("rr", [1], "s"), r"`labels` must be the name of a column or an expression, not \[1\]"),
+    (lambda: metric("rr", "y", FRAME["score"]), "`scores` must be the name of a column or an expression"),
+    (lambda: metric("rr", "y", "s", threads=0), "`threads`"),
+])  # fmt: skip
 def test_bad_expressions_are_errors(make, problem):
     with pytest.raises(fn.FastndcgError, match=problem):
         make()

@@ -15,15 +15,10 @@ ours = pytest.importorskip("fastndcg.integrations.sentence_transformers")
 
 PLACES = [theirs, ours]
 OPTIONS = [
-    {},
-    {"corpus_chunk_size": 7, "write_csv": False},
-    dense_cases.OPTIONS | {"write_predictions": True},
-    {
-        "score_functions": {"cos": dense_cases.StandInModel(torch.as_tensor).similarity, "dot": lambda a, b: a @ b.T},
-        "main_score_function": "dot",
-        "truncate_dim": 3,
-    },
-]
+    {}, {"corpus_chunk_size": 7, "write_csv": False}, dense_cases.OPTIONS | {"write_predictions": True},
+    {"score_functions": {"cos": dense_cases.StandInModel(torch.as_tensor).similarity, "dot": lambda a, b: a @ b.T},
+        "main_score_function": "dot", "truncate_dim": 3},
+]  # fmt: skip
 
 
 def make_model():

@@ -134,33 +134,24 @@ def test_sklearn_scorer_raises_without_groups(data):
         scores(data, scorer(METRIC), groups=data.groups)
 
 
-@pytest.mark.parametrize(
-    ("make", "given", "message"),
-    [
-        (lambda data: data.series[:-1], lambda data: data.frame, "`groups` must have every row of X, but lacks"),
-        (
-            lambda data: data.series,
-            lambda data: data.frame.to_numpy(),
-            "X must have an index, because `groups` is a Series",
-        ),
-        (lambda data: "qid", lambda data: data.frame, "X has no column 'qid'"),
-        (lambda data: "qid", lambda data: data.frame.to_numpy(), "X has no column 'qid'"),
-        (lambda data: 0, lambda data: data.frame, "`groups` must be a column of whole numbers"),
-    ],
-)
+@pytest.mark.parametrize(("make", "given", "message"), [
+    (lambda data: data.series[:-1], lambda data: data.frame, "`groups` must have every row of X, but lacks"),
+    (lambda data: data.series, lambda data: data.frame.to_numpy(),
+        "X must have an index, because `groups` is a Series"),
+    (lambda data: "qid", lambda data: data.frame, "X has no column 'qid'"),
+    (lambda data: "qid", lambda data: data.frame.to_numpy(), "X has no column 'qid'"),
+    (lambda data: 0, lambda data: data.frame, "`groups` must be a column of whole numbers"),
+])  # fmt: skip
 def test_groups_that_are_not_there(data, make, given, message):
     with pytest.raises(fn.InvalidInputError, match=message):
         scores(data, scorer(METRIC, groups=make(data)), given(data), groups=data.groups)
 
 
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        (lambda data: data.groups, r"Pass pandas\.Series\(groups, index=X\.index\)"),
-        (lambda data: pandas.Series([1, 2], index=["a", "a"]), "a unique index, but 'a' occurs twice"),
-        (lambda data: True, "must be a column of X"),
-    ],
-)
+@pytest.mark.parametrize(("groups", "message"), [
+    (lambda data: data.groups, r"Pass pandas\.Series\(groups, index=X\.index\)"),
+    (lambda data: pandas.Series([1, 2], index=["a", "a"]), "a unique index, but 'a' occurs twice"),
+    (lambda data: True, "must be a column of X"),
+])  # fmt: skip
 def test_bad_groups(data, groups, message):
     with pytest.raises(fn.InvalidInputError, match=message):
         scorer(METRIC, groups=groups(data))

@@ -237,16 +237,13 @@ def test_torch_compute_raises_on_wrong_rows():
         metrics.compute()
 
 
-@pytest.mark.parametrize(
-    ("metrics", "convention", "error", "message"),
-    [
-        ("ndgc", "default", fn.UnknownMetricError, "Did you mean 'ndcg'"),
-        ("ndcg", "lightgmb", fn.UnknownConventionError, "lightgbm"),
-        ("median(ap)", "default", fn.InvalidInputError, "must be a mean over queries, .* Use AP"),
-        ("P@5", "implicit", fn.InvalidInputError, "must be a mean over queries, .* precision_mean='macro'"),
-        (None, "default", fn.InvalidInputError, "`metrics` is missing"),
-    ],
-)
+@pytest.mark.parametrize(("metrics", "convention", "error", "message"), [
+    ("ndgc", "default", fn.UnknownMetricError, "Did you mean 'ndcg'"),
+    ("ndcg", "lightgmb", fn.UnknownConventionError, "lightgbm"),
+    ("median(ap)", "default", fn.InvalidInputError, "must be a mean over queries, .* Use AP"),
+    ("P@5", "implicit", fn.InvalidInputError, "must be a mean over queries, .* precision_mean='macro'"),
+    (None, "default", fn.InvalidInputError, "`metrics` is missing"),
+])  # fmt: skip
 def test_torch_metrics_raise_on_wrong_metrics(metrics, convention, error, message):
     with pytest.raises(error, match=message):
         RankingMetrics(metrics, convention)

@@ -17,17 +17,11 @@ from fastndcg.judging import metric_bounds
 DRAWN = Path(__file__).parents[1] / "data" / "drawn_runs"
 METRICS = ["ndcg", "ndcg@2", "dcg@3", "cg@2", "p", "p@3", "r@2", "rbp", "rr", "rr@2", "success@2", "ap", "ap@2"]
 CONVENTIONS = [
-    "default",
-    "default(undefined=0)",
-    "default(undefined=1,undefined_ap=0)",
-    "default(missing_in_run=skip)",
+    "default", "default(undefined=0)", "default(undefined=1,undefined_ap=0)", "default(missing_in_run=skip)",
     "default(ap_denominator=min(k, n_relevant),recall_denominator=min(k, n_relevant))",
-    "default(ap_denominator=k,precision_denominator=min(k, n_retrieved))",
-    "default(gain=exp2,ties=id_descending)",
-    "default(ties=input)",
-    "default(ties=input_reversed)",
-    "default(discount=1/r,score_dtype=float32)",
-]
+    "default(ap_denominator=k,precision_denominator=min(k, n_retrieved))", "default(gain=exp2,ties=id_descending)",
+    "default(ties=input)", "default(ties=input_reversed)", "default(discount=1/r,score_dtype=float32)",
+]  # fmt: skip
 
 
 @st.composite
@@ -268,42 +262,32 @@ def test_a_system_alone_has_priorities():
     assert (row.query, row.document, row.reason) == ("q2", "z", "priority 0; rank 1 of a")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"metrics": "bpref"}, "`metrics` must have bounds over all labels.* RR, Success, not for bpref"),
-        ({"metrics": "gm(ap)"}, r"not for gm\(AP\)"),
-        ({"labels": (0, 2)}, "must be among `labels`, which are 0, 2, but is 1"),
-        ({"labels": (-1, 1)}, "`labels` must be finite numbers of 0 or more"),
-        (
-            {"labels": (0, 1, 2000), "metrics": "ndcg(gain=exp2)"},
-            r"finite gains for nDCG.*, but 2\*\*2000 is too large",
-        ),
-        ({"labels": "01"}, "`labels` must be finite numbers"),
-        ({"systems": {}}, "`systems` must have one"),
-        ({"systems": {"a": {"q9": ["d1"]}}}, "must have a query in common"),
-        ({"truth": [[1, 0]]}, "`truth` must be judgments with ids"),
-        ({"convention": "default(ties=best)"}, "`convention` must have ties 'average' or"),
-        ({"convention": "default(unjudged=removed)"}, "must have unjudged 'nonrelevant' for bounds, not 'removed'"),
-        ({"metrics": "ap@2", "convention": "default(ap_denominator=n_hits)"}, "must have ap_denominator"),
-        ({"systems": {"a": fn.Run({"q1": ["d1", "d1"]}, duplicates="counted")}}, "must have each document once"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"metrics": "bpref"}, "`metrics` must have bounds over all labels.* RR, Success, not for bpref"),
+    ({"metrics": "gm(ap)"}, r"not for gm\(AP\)"),
+    ({"labels": (0, 2)}, "must be among `labels`, which are 0, 2, but is 1"),
+    ({"labels": (-1, 1)}, "`labels` must be finite numbers of 0 or more"),
+    ({"labels": (0, 1, 2000), "metrics": "ndcg(gain=exp2)"}, r"finite gains for nDCG.*, but 2\*\*2000 is too large"),
+    ({"labels": "01"}, "`labels` must be finite numbers"), ({"systems": {}}, "`systems` must have one"),
+    ({"systems": {"a": {"q9": ["d1"]}}}, "must have a query in common"),
+    ({"truth": [[1, 0]]}, "`truth` must be judgments with ids"),
+    ({"convention": "default(ties=best)"}, "`convention` must have ties 'average' or"),
+    ({"convention": "default(unjudged=removed)"}, "must have unjudged 'nonrelevant' for bounds, not 'removed'"),
+    ({"metrics": "ap@2", "convention": "default(ap_denominator=n_hits)"}, "must have ap_denominator"),
+    ({"systems": {"a": fn.Run({"q1": ["d1", "d1"]}, duplicates="counted")}}, "must have each document once"),
+])  # fmt: skip
 def test_what_bounds_refuse(changes, message):
     arguments = {"truth": QRELS, "systems": SYSTEMS, "metrics": "p@2"} | changes
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.bounds(arguments.pop("truth"), arguments.pop("systems"), arguments.pop("metrics"), **arguments)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n": 0}, "`n` must be a whole number of 1 or more, not 0"),
-        ({"method": "mtf"}, "`method` must be one of difference, move_to_front"),
-        ({"metric": "p@2, rr"}, "`metric` must be one metric"),
-        ({"systems": {"a": SYSTEMS["a"]}}, "`systems` must have two"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"n": 0}, "`n` must be a whole number of 1 or more, not 0"),
+    ({"method": "mtf"}, "`method` must be one of difference, move_to_front"),
+    ({"metric": "p@2, rr"}, "`metric` must be one metric"),
+    ({"systems": {"a": SYSTEMS["a"]}}, "`systems` must have two"),
+])  # fmt: skip
 def test_what_judge_next_refuses(changes, message):
     arguments = {"systems": SYSTEMS, "metric": "p@2", "n": 1} | changes
     with pytest.raises(fn.InvalidInputError, match=message):

@@ -277,10 +277,8 @@ def test_ranks_and_signs_by_hand():
     human = {q: {"a": 1, "b": 0} for q in range(30)}
     judge = {q: {"a": 0, "b": 1} if q < 25 else {"a": 1, "b": 0} for q in range(30)}
     runs = {
-        "x": {q: ["a", "b"] for q in human},
-        "y": {q: ["a", "b"] for q in human},
-        "z": {q: ["b", "a"] for q in human},
-    }
+        "x": {q: ["a", "b"] for q in human}, "y": {q: ["a", "b"] for q in human}, "z": {q: ["b", "a"] for q in human},
+    }  # fmt: skip
     found = fn.compare_judges(human, judge, runs, "rr")
     (row,) = found.rows
     assert (row.n_queries, row.n_systems, row.tau_b) == (30, 3, -1.0)

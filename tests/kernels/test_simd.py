@@ -94,13 +94,9 @@ def test_fetching_ahead_touches_nothing(dtype):
 
 
 @needs_jit
-@pytest.mark.parametrize(
-    ("name", "dtype"),
-    [
-        *[("mask_nan", dtype) for dtype in SCORES],
-        *[(n, d) for n in ("mask_nonzero", "mask_positive") for d in LABELS],
-    ],
-)
+@pytest.mark.parametrize(("name", "dtype"), [
+    *[("mask_nan", dtype) for dtype in SCORES], *[(n, d) for n in ("mask_nonzero", "mask_positive") for d in LABELS],
+])  # fmt: skip
 def test_masks_equal_their_twins(name, dtype):
     function = compiled(name)
 

@@ -125,14 +125,10 @@ def test_metrics_are_attributes_of_package(record):
 def test_lists_of_metrics():
     expected = (fn.nDCG @ 10, fn.AP, fn.P(rel=2) @ 5)
     for given_metrics in (
-        "ndcg@10,map,P(rel=2)@5",
-        " ndcg@10 , map,, P(rel=2)@5,",
-        ["ndcg@10", "map", fn.P(rel=2) @ 5],
-        ["ndcg@10,map", "P(rel=2)@5", "map", "ndcg_cut_10"],
-        np.array(["ndcg@10", "map", "P(rel=2)@5"]),
-        (one for one in expected),
-        dict.fromkeys(expected).keys(),
-    ):
+        "ndcg@10,map,P(rel=2)@5", " ndcg@10 , map,, P(rel=2)@5,", ["ndcg@10", "map", fn.P(rel=2) @ 5],
+        ["ndcg@10,map", "P(rel=2)@5", "map", "ndcg_cut_10"], np.array(["ndcg@10", "map", "P(rel=2)@5"]),
+        (one for one in expected), dict.fromkeys(expected).keys(),
+    ):  # fmt: skip
         assert fn.evaluate([[1]], [[1]], given_metrics).metrics == expected
     assert fn.evaluate([[1]], [[1]], fn.AP).metrics == (fn.AP,)
     tables = fn.evaluate([[1]], [[1]], "ndcg(gain=[0,1]),dcg(gain=[0,2],rel=1)@3").metrics

@@ -24,49 +24,45 @@ def refused(error, message, call):
         call()
 
 
-@pytest.mark.parametrize(
-    ("metrics", "message"),
-    [
-        ("", "`metrics` is empty. Name at least one, such as 'ndcg@10'"),
-        (" , ", "`metrics` is empty. Name at least one, such as 'ndcg@10'"),
-        ([], "`metrics` is empty. Name at least one, such as 'ndcg@10'"),
-        ({"ndcg": 10}, "`metrics` must be texts or Metric values, not a dict"),
-        (5, "`metrics` must be texts or Metric values, not int"),
-        (b"ndcg", "`metrics` must be texts or Metric values, not int: 110"),
-        (["ndcg", None], "`metrics` must be texts or Metric values, not NoneType: None"),
-        (np.array("ndcg"), "`metrics` must be texts or Metric values, not ndarray"),
-        ("ndgc@10", "no metric is called 'ndgc'. Did you mean 'ndcg'? `fn.list_metrics()` lists all"),
-        ("xyzzy", "no metric is called 'xyzzy'. `fn.list_metrics()` lists all"),
-        ("P_5_5", "no metric is called 'P_5_5'. `fn.list_metrics()` lists all"),
-        ("ndcg(gian=exp2)", "nDCG has no parameter 'gian'. Did you mean 'gain'?"),
-        ("ndcg(x=1)", "nDCG has no parameter 'x'. It has gain, discount, rel."),
-        ("num_ret(rel=2)", "num_ret has no parameter 'rel'. It has none."),
-        ("ndcg(", "'ndcg(' does not read as Name, Name@k or Name(parameter=value)@k"),
-        ("ndcg@", "'ndcg@' does not read as Name, Name@k or Name(parameter=value)@k"),
-        ("@10", "'@10' does not read as Name, Name@k or Name(parameter=value)@k"),
-        ("p(rel)@5", "'p(rel)@5': 'rel' does not read as parameter=value"),
-        ("p(rel=1,rel=2)", "'p(rel=1,rel=2)': parameter 'rel' is given twice"),
-        ("ndcg@0", f"`k` of nDCG must be 1 or more, not 0. {ALL_RANKS}"),
-        ("ndcg@-3", f"`k` of nDCG must be 1 or more, not -3. {ALL_RANKS}"),
-        ("ndcg@1.5", f"`k` of nDCG must be a whole number, not 1.5. {ALL_RANKS}"),
-        ("ndcg@ten", f"`k` of nDCG must be a whole number, not 'ten'. {ALL_RANKS}"),
-        ("ndcg@1_0", f"`k` of nDCG must be a whole number, not '1_0'. {ALL_RANKS}"),
-        ("ndcg@10@20", f"`k` of nDCG must be a whole number, not '10@20'. {ALL_RANKS}"),
-        ("p(rel=0)", "`rel` of P must be above 0 and finite, not 0"),
-        ("p(rel=nan)", "`rel` of P must be above 0 and finite, not nan"),
-        ("p(rel=two)", "`rel` of P must be a number, not 'two'"),
-        ("f(beta=-1)", "`beta` of F must be above 0 and finite, not -1"),
-        ("f(beta=inf)", "`beta` of F must be above 0 and finite, not inf"),
-        ("p(rel=1" + "0" * 400 + ")", "`rel` of P must be above 0 and finite, not a whole number of 1329 bits"),
-        ("ndcg(gain=square)", f"`gain` of nDCG {TABLE}'square'{TABLE_RULE}"),
-        ("ndcg(gain=[])", f"`gain` of nDCG {TABLE}(){TABLE_RULE}"),
-        ("ndcg(gain=[1,2])", f"`gain` of nDCG {TABLE}(1.0, 2.0){TABLE_RULE}"),
-        ("ndcg(gain=[0,-1])", f"`gain` of nDCG {TABLE}(0.0, -1.0){TABLE_RULE}"),
-        ("ndcg(gain=[0,nan])", f"`gain` of nDCG {TABLE}(0.0, nan){TABLE_RULE}"),
-        ("ndcg(gain=[0,x])", "'[0,x]': 'x' is not a number"),
-        ("ndcg(gain=[0,[1]])", "'[0,[1]]': '[1]' is not a number"),
-    ],
-)
+@pytest.mark.parametrize(("metrics", "message"), [
+    ("", "`metrics` is empty. Name at least one, such as 'ndcg@10'"),
+    (" , ", "`metrics` is empty. Name at least one, such as 'ndcg@10'"),
+    ([], "`metrics` is empty. Name at least one, such as 'ndcg@10'"),
+    ({"ndcg": 10}, "`metrics` must be texts or Metric values, not a dict"),
+    (5, "`metrics` must be texts or Metric values, not int"),
+    (b"ndcg", "`metrics` must be texts or Metric values, not int: 110"),
+    (["ndcg", None], "`metrics` must be texts or Metric values, not NoneType: None"),
+    (np.array("ndcg"), "`metrics` must be texts or Metric values, not ndarray"),
+    ("ndgc@10", "no metric is called 'ndgc'. Did you mean 'ndcg'? `fn.list_metrics()` lists all"),
+    ("xyzzy", "no metric is called 'xyzzy'. `fn.list_metrics()` lists all"),
+    ("P_5_5", "no metric is called 'P_5_5'. `fn.list_metrics()` lists all"),
+    ("ndcg(gian=exp2)", "nDCG has no parameter 'gian'. Did you mean 'gain'?"),
+    ("ndcg(x=1)", "nDCG has no parameter 'x'. It has gain, discount, rel."),
+    ("num_ret(rel=2)", "num_ret has no parameter 'rel'. It has none."),
+    ("ndcg(", "'ndcg(' does not read as Name, Name@k or Name(parameter=value)@k"),
+    ("ndcg@", "'ndcg@' does not read as Name, Name@k or Name(parameter=value)@k"),
+    ("@10", "'@10' does not read as Name, Name@k or Name(parameter=value)@k"),
+    ("p(rel)@5", "'p(rel)@5': 'rel' does not read as parameter=value"),
+    ("p(rel=1,rel=2)", "'p(rel=1,rel=2)': parameter 'rel' is given twice"),
+    ("ndcg@0", f"`k` of nDCG must be 1 or more, not 0. {ALL_RANKS}"),
+    ("ndcg@-3", f"`k` of nDCG must be 1 or more, not -3. {ALL_RANKS}"),
+    ("ndcg@1.5", f"`k` of nDCG must be a whole number, not 1.5. {ALL_RANKS}"),
+    ("ndcg@ten", f"`k` of nDCG must be a whole number, not 'ten'. {ALL_RANKS}"),
+    ("ndcg@1_0", f"`k` of nDCG must be a whole number, not '1_0'. {ALL_RANKS}"),
+    ("ndcg@10@20", f"`k` of nDCG must be a whole number, not '10@20'. {ALL_RANKS}"),
+    ("p(rel=0)", "`rel` of P must be above 0 and finite, not 0"),
+    ("p(rel=nan)", "`rel` of P must be above 0 and finite, not nan"),
+    ("p(rel=two)", "`rel` of P must be a number, not 'two'"),
+    ("f(beta=-1)", "`beta` of F must be above 0 and finite, not -1"),
+    ("f(beta=inf)", "`beta` of F must be above 0 and finite, not inf"),
+    ("p(rel=1" + "0" * 400 + ")", "`rel` of P must be above 0 and finite, not a whole number of 1329 bits"),
+    ("ndcg(gain=square)", f"`gain` of nDCG {TABLE}'square'{TABLE_RULE}"),
+    ("ndcg(gain=[])", f"`gain` of nDCG {TABLE}(){TABLE_RULE}"),
+    ("ndcg(gain=[1,2])", f"`gain` of nDCG {TABLE}(1.0, 2.0){TABLE_RULE}"),
+    ("ndcg(gain=[0,-1])", f"`gain` of nDCG {TABLE}(0.0, -1.0){TABLE_RULE}"),
+    ("ndcg(gain=[0,nan])", f"`gain` of nDCG {TABLE}(0.0, nan){TABLE_RULE}"),
+    ("ndcg(gain=[0,x])", "'[0,x]': 'x' is not a number"), ("ndcg(gain=[0,[1]])", "'[0,[1]]': '[1]' is not a number"),
+])  # fmt: skip
 def test_bad_metric_names_raise(metrics, message):
     refused(fn.InvalidInputError, message, lambda: fn.evaluate(LABELS, SCORES, metrics, offsets=OFFSETS))
 
@@ -143,17 +139,13 @@ def test_unknown_conventions_have_their_own_error():
         fn.Convention("a(b")
 
 
-@pytest.mark.parametrize(
-    ("threads", "message"),
-    [
-        (0, "`threads` must be 1 or more, not 0. Leave it out to use all CPUs"),
-        (-1, "`threads` must be 1 or more, not -1. Leave it out to use all CPUs"),
-        (True, "`threads` must be 1 or more, not True. Leave it out to use all CPUs"),
-        (2**32, "`threads` must be at most 4096, not 4294967296. Leave it out to use all CPUs"),
-        (1.0, "`threads` must be a whole number, not 1.0"),
-        ("2", "`threads` must be a whole number, not '2'"),
-    ],
-)
+@pytest.mark.parametrize(("threads", "message"), [
+    (0, "`threads` must be 1 or more, not 0. Leave it out to use all CPUs"),
+    (-1, "`threads` must be 1 or more, not -1. Leave it out to use all CPUs"),
+    (True, "`threads` must be 1 or more, not True. Leave it out to use all CPUs"),
+    (2**32, "`threads` must be at most 4096, not 4294967296. Leave it out to use all CPUs"),
+    (1.0, "`threads` must be a whole number, not 1.0"), ("2", "`threads` must be a whole number, not '2'"),
+])  # fmt: skip
 def test_bad_number_of_threads_raises(threads, message):
     refused(fn.InvalidInputError, message, lambda: fn.evaluate([[1]], [[1]], "ndcg", threads=threads))
 
@@ -180,16 +172,10 @@ def test_gains_that_fit_query_by_query():
     assert fn.ndcg([1023, 1023, 1023], SCORES, [0, 1, 2, 3], gain="exp2").tolist() == [1.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        ([1, 3], "have a gain in the table of labels 0 to 2, but labels[1] (query 0) is 3. Make the table longer"),
-        (
-            [0.5, 1],
-            "be whole for a table of gains, but labels[0] (query 0) is 0.5. Round the labels, or take gain linear",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("labels", "message"), [
+    ([1, 3], "have a gain in the table of labels 0 to 2, but labels[1] (query 0) is 3. Make the table longer"),
+    ([0.5, 1], "be whole for a table of gains, but labels[0] (query 0) is 0.5. Round the labels, or take gain linear"),
+])  # fmt: skip
 def test_labels_that_a_table_of_gains_lacks(labels, message):
     refused(fn.InvalidInputError, f"`labels` must {message}", lambda: fn.ndcg(labels, [1, 2], [0, 2], gain=[0, 1, 5]))
 

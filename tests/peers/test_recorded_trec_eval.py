@@ -112,14 +112,11 @@ def test_rankings_differ_where_trec_eval_does(name):
 # output: (qrels, run); a=all measures, q=each query, c=all judged queries, M=the first 100 documents, l=documents are
 # relevant from 2 on
 OUTPUTS = {
-    "out.test": ("qrels.test", "results.test"),
-    "out.test.a": ("qrels.test", "results.test"),
-    "out.test.aq": ("qrels.test", "results.test"),
-    "out.test.aqc": ("qrels.test", "results.trunc"),
-    "out.test.aqcM": ("qrels.test", "results.trunc"),
-    "out.test.aql": ("qrels.rel_level", "results.test"),
+    "out.test": ("qrels.test", "results.test"), "out.test.a": ("qrels.test", "results.test"),
+    "out.test.aq": ("qrels.test", "results.test"), "out.test.aqc": ("qrels.test", "results.trunc"),
+    "out.test.aqcM": ("qrels.test", "results.trunc"), "out.test.aql": ("qrels.rel_level", "results.test"),
     "out.test.meas_params": ("qrels.test", "results.test"),
-}
+}  # fmt: skip
 WITH_PARAMETERS = {
     "ndcg_1=3,2=9,4=4.5": fn.nDCG(gain=(0, 3, 9)),  # no label of this qrels file is above 2
     "utility_2,-1,0,0": fn.Utility(a=2, b=-1),

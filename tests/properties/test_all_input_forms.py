@@ -74,10 +74,8 @@ def forms(qrels, run, folder):
         "json of hits": tuple(map(json.dumps, hits)),
         "jsonl of hits": tuple("\n".join(json.dumps({q: row}) for q, row in one.items()) for one in hits),
         "jsonl of lists of hits": tuple("\n".join(map(json.dumps, rows)) for rows in listed),
-        "trec": (
-            "".join(f"{q} 0 {d} {v}\n" for q, d, v in qrels),
-            "".join(f"{q}\tQ0\t{d}\t0\t{v!r}\tname\r\n" for q, d, v in run),
-        ),
+        "trec": ("".join(f"{q} 0 {d} {v}\n" for q, d, v in qrels),
+            "".join(f"{q}\tQ0\t{d}\t0\t{v!r}\tname\r\n" for q, d, v in run)),
         "json": tuple(map(json.dumps, dicts)),
         "jsonl": tuple("\n".join(json.dumps({q: row}) for q, row in table.items()) for table in dicts),
         "json of records": tuple(map(json.dumps, records)),
@@ -86,7 +84,7 @@ def forms(qrels, run, folder):
         "tabs": tuple(pl.DataFrame(one).write_csv(separator="\t") for one in columns),
         "semicolons": tuple(pl.DataFrame(one).write_csv(separator=";") for one in columns),
         "blanks": tuple(pl.DataFrame(one).write_csv(separator=" ") for one in columns),
-    }
+    }  # fmt: skip
     for name, text in texts.items():
         for suffix, pack in (("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress)):
             paths = [folder / f"{name}-{side}{suffix}" for side in ("qrels", "run")]

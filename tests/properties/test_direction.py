@@ -99,11 +99,9 @@ def test_every_metric_has_a_sign_and_some_have_none():
         fn.Metric.parse("worst(num_ret)")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"sequential": True}, {"floors": " by limit"}, {"interval": "t"}, {"margin": "2%"}],
-    ids=str,
-)
+@pytest.mark.parametrize("options", [
+    {}, {"sequential": True}, {"floors": " by limit"}, {"interval": "t"}, {"margin": "2%"},
+], ids=str)  # fmt: skip
 def test_gate_is_mirrored(both, options, monkeypatch):
     """With the margin a share of a mean, values are not mirrored within a range, which would change the mean."""
     if "margin" in options:
@@ -145,14 +143,10 @@ def test_assert_not_worse_takes_a_lower_rank_for_better():
 
 
 COMPARISONS = (
-    {"interval": "percentile", "test": "bootstrap"},
-    {"alternative": "greater"},
-    {"alternative": "less", "test": "t"},
-    {"alternative": "greater", "test": "wilcoxon"},
-    {"alternative": "less", "test": "sign", "correction": "bh"},
-    {"alternative": "greater", "test": "bootstrap", "interval": "t"},
-    {"test": "tukey"},
-)
+    {"interval": "percentile", "test": "bootstrap"}, {"alternative": "greater"}, {"alternative": "less", "test": "t"},
+    {"alternative": "greater", "test": "wilcoxon"}, {"alternative": "less", "test": "sign", "correction": "bh"},
+    {"alternative": "greater", "test": "bootstrap", "interval": "t"}, {"test": "tukey"},
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("options", COMPARISONS, ids=str)
@@ -529,17 +523,10 @@ def _ask_mlflow(metric):
     return mlflow.make_metric(metric)
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        _ask_lightgbm,
-        _ask_xgboost,
-        _ask_catboost,
-        _ask_sklearn,
-        pytest.param(_ask_torch, marks=pytest.mark.peers),
-        _ask_mlflow,
-    ],
-)
+@pytest.mark.parametrize("ask", [
+    _ask_lightgbm, _ask_xgboost, _ask_catboost, _ask_sklearn, pytest.param(_ask_torch, marks=pytest.mark.peers),
+    _ask_mlflow,
+])  # fmt: skip
 def test_training_tools_are_told_the_direction(ask, monkeypatch):
     """Metrics without direction are refused by tools that need one. TorchMetrics has None for them."""
     metrics = ModuleType("mlflow.metrics")

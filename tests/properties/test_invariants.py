@@ -80,16 +80,12 @@ def test_queries_together_give_what_each_gives_alone(deepest, case, ties):
 
 
 TRANSFORMS = {
-    "line": lambda scores: 3.0 * scores - 7.0,
-    "cube": lambda scores: scores**3,
-    "exponential": lambda scores: np.exp2(scores / 64),
-    "reciprocal": lambda scores: -1.0 / (scores + 1000.0),
-    "rank": lambda scores: np.searchsorted(np.unique(scores), scores),
-    "float32": lambda scores: scores.astype("f4"),
-    "infinite ends": lambda scores: np.where(
-        scores == scores.max(), np.inf, np.where(scores == scores.min(), -np.inf, scores)
-    ),
-}
+    "line": lambda scores: 3.0 * scores - 7.0, "cube": lambda scores: scores**3,
+    "exponential": lambda scores: np.exp2(scores / 64), "reciprocal": lambda scores: -1.0 / (scores + 1000.0),
+    "rank": lambda scores: np.searchsorted(np.unique(scores), scores), "float32": lambda scores: scores.astype("f4"),
+    "infinite ends": lambda scores: np.where(scores == scores.max(), np.inf,
+        np.where(scores == scores.min(), -np.inf, scores)),
+}  # fmt: skip
 
 
 @DEPTHS

@@ -118,25 +118,19 @@ NUMBERS = [
     ([1, None, 2], "must hold numbers, but its dtype is object: {}[1] is None. Use an array of int or float"),
     (np.array([1, 0, 2], object), "must hold numbers, but its dtype is object. Use an array of one number type"),
     ([2**70, 0, 1], "must hold numbers, but its dtype is object. Use an array of one number type"),
-    (
-        [Decimal(1), 0, 1],
-        "must hold numbers, but its dtype is object: {}[0] is Decimal('1'). Use an array of int or float",
-    ),
+    ([Decimal(1), 0, 1],
+        "must hold numbers, but its dtype is object: {}[0] is Decimal('1'). Use an array of int or float"),
     ([1j, 0, 1], "must hold numbers, but its dtype is complex128. Convert it to an array of int or float"),
-    (
-        np.array(["2020-01-01"] * 3, "M8[D]"),
-        "must hold numbers, but its dtype is datetime64[D]. Convert it to an array of int or float",
-    ),
-    (
-        np.array([1, 2, 3], "m8[s]"),
-        "must hold numbers, but its dtype is timedelta64[s]. Convert it to an array of int or float",
-    ),
+    (np.array(["2020-01-01"] * 3, "M8[D]"),
+        "must hold numbers, but its dtype is datetime64[D]. Convert it to an array of int or float"),
+    (np.array([1, 2, 3], "m8[s]"),
+        "must hold numbers, but its dtype is timedelta64[s]. Convert it to an array of int or float"),
     (LOOP, "must be one array, but its rows differ in length. Concatenate them and give `offsets`"),
     ([[0, None], [[]]], "must be one array, but its rows differ in length. Concatenate them and give `offsets`"),
     (masked(1, 0, 2), "must have no masked value, but {}[2] is masked. Fill or drop it"),
     (Refuses(), "must be an array or a list, but Refuses does not become one: still on the device"),
     ([2**53 + 1, 0.5, 1], "must fit float64 exactly, but {}[0] is 9007199254740993. Use whole numbers only"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["labels", "scores"])

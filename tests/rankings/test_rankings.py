@@ -112,23 +112,20 @@ def test_tie_keys_order_equal_scores():
         assert fn.evaluate(rankings, metrics="rr", convention=f"default(ties={ties})")["rr"].tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("scores", [1, 2], "`scores` must be as long as `labels`, 4, but its shape is \\(2,\\)"),
-        ("labels", [[1, 0, 0, 0]], "`labels` must have 1 dimension, but its shape is \\(1, 4\\)"),
-        ("judged", [1, 0, 0, 1], "`judged` must hold bools, but its dtype is int64"),
-        ("judged", [True], "`judged` must be as long as `labels`, 4, but its shape is \\(1,\\)"),
-        ("judged", [[True], [True, False]], "`judged` must be one array, but its rows differ in length"),
-        ("tie_keys", [1.0, 2.0, 3.0, 4.0], "`tie_keys` must hold whole numbers, but its dtype is float64"),
-        ("tie_keys", [1, 2], "`tie_keys` must be as long as `labels`, 4, but its shape is \\(2,\\)"),
-        ("query_ids", ["a"], "`query_ids` must be as long as `offsets` less one, 2, but its shape is \\(1,\\)"),
-        ("pool", [1, 2], "`pool` must be a tuple of all judged labels and their offsets"),
-        ("pool", ([1], [0, 1]), "`pool` must have as many queries as `offsets`, 2, but its offsets have 1"),
-        ("pool", ([1, 2], [0, 1, 3]), "`pool offsets` must end at the number of documents, 2, but pool offsets"),
-        ("pool", (["a"], [0, 1, 1]), "`pool` must hold numbers, but its dtype is <U1"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "message"), [
+    ("scores", [1, 2], "`scores` must be as long as `labels`, 4, but its shape is \\(2,\\)"),
+    ("labels", [[1, 0, 0, 0]], "`labels` must have 1 dimension, but its shape is \\(1, 4\\)"),
+    ("judged", [1, 0, 0, 1], "`judged` must hold bools, but its dtype is int64"),
+    ("judged", [True], "`judged` must be as long as `labels`, 4, but its shape is \\(1,\\)"),
+    ("judged", [[True], [True, False]], "`judged` must be one array, but its rows differ in length"),
+    ("tie_keys", [1.0, 2.0, 3.0, 4.0], "`tie_keys` must hold whole numbers, but its dtype is float64"),
+    ("tie_keys", [1, 2], "`tie_keys` must be as long as `labels`, 4, but its shape is \\(2,\\)"),
+    ("query_ids", ["a"], "`query_ids` must be as long as `offsets` less one, 2, but its shape is \\(1,\\)"),
+    ("pool", [1, 2], "`pool` must be a tuple of all judged labels and their offsets"),
+    ("pool", ([1], [0, 1]), "`pool` must have as many queries as `offsets`, 2, but its offsets have 1"),
+    ("pool", ([1, 2], [0, 1, 3]), "`pool offsets` must end at the number of documents, 2, but pool offsets"),
+    ("pool", (["a"], [0, 1, 1]), "`pool` must hold numbers, but its dtype is <U1"),
+])  # fmt: skip
 def test_parts_that_do_not_fit(name, value, message):
     parts = {"labels": LABELS, "scores": SCORES, "offsets": OFFSETS} | {name: value}
     with pytest.raises(fn.InvalidInputError, match=f"^{message}"):

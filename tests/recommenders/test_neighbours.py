@@ -26,13 +26,11 @@ class BatchMatches:
 
 
 PAIRS = {
-    "scores and ids, as FAISS": (SCORES, IDS),
-    "distances and ids, as FAISS": (-SCORES, IDS),
-    "ids and distances, as hnswlib": (IDS.astype("i4"), -SCORES),
-    "a list": [IDS, SCORES],
+    "scores and ids, as FAISS": (SCORES, IDS), "distances and ids, as FAISS": (-SCORES, IDS),
+    "ids and distances, as hnswlib": (IDS.astype("i4"), -SCORES), "a list": [IDS, SCORES],
     "float64": (SCORES.astype("f8"), IDS),
     "usearch": BatchMatches(np.array([[3, 1, 4], [2, 0, 2]], "u8"), -SCORES, np.array([3, 2])),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", PAIRS)

@@ -373,16 +373,12 @@ def test_interactions_of_every_form_are_the_same():
     for liked in (fn.Interactions(np.array([[4, 7], [2, -1]])), fn.Interactions({0: [4, 7], 1: {2}})):
         assert [liked[user] for user in liked] == [plain[user] for user in plain]
     for wrong, message in (
-        (
-            lambda: fn.Interactions(pd.DataFrame({"user": ["a"], "item": ["b"]})),
-            "`items` must have whole numbers for use",
-        ),
+        (lambda: fn.Interactions(pd.DataFrame({"user": ["a"], "item": ["b"]})),
+            "`items` must have whole numbers for use"),
         (lambda: fn.Interactions({0: {4}, -1: {2}}), "`items` must have users from 0 up, but one is -1"),
         (lambda: fn.Interactions(matrix, [1, 2, 3]), "`labels` and `offsets` must be left out for a matrix or a frame"),
-        (
-            lambda: fn.Interactions([1, 2]),
-            "`items` must be cut into users by `offsets`, or have a row or list for each",
-        ),
-    ):
+        (lambda: fn.Interactions([1, 2]),
+            "`items` must be cut into users by `offsets`, or have a row or list for each"),
+    ):  # fmt: skip
         with pytest.raises(fn.FastndcgError, match=f"^{message}"):
             wrong()

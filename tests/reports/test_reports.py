@@ -311,14 +311,9 @@ class TestDocuments:
         fn.compare(QRELS, RUNS, "ndcg@5").to_html(tmp_path / "own.html", queries=texts)
         assert '<span class="query-text">what is &lt;q' in (tmp_path / "own.html").read_text(encoding="utf-8")
 
-    @pytest.mark.parametrize(
-        ("queries", "message"),
-        [
-            ({"x": "y"}, "must have the ids of the queries"),
-            ({"q1": 3}, "must have texts"),
-            (["a"], "must be {query id"),
-        ],
-    )
+    @pytest.mark.parametrize(("queries", "message"), [
+        ({"x": "y"}, "must have the ids of the queries"), ({"q1": 3}, "must have texts"), (["a"], "must be {query id"),
+    ])  # fmt: skip
     def test_wrong_query_texts_are_refused(self, page, queries, message):
         with pytest.raises(fn.InvalidInputError, match=message):
             page(fn.compare(QRELS, RUNS, "ndcg@5"), queries=queries)

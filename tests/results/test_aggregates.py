@@ -22,23 +22,13 @@ def of(text, values, weights=None):
     return aggregate(fn.Metric.parse(text), np.array(values, "f8"), weights)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("rr", (1 + 1 / 2 + 1 / 4 + 0) / 4),
-        ("gm(rr)", (1 * 1 / 2 * 1 / 4 * 1e-5) ** (1 / 4)),
-        ("gm(rr, floor=0.125)", (1 * 1 / 2 * 1 / 4 * 1 / 8) ** (1 / 4)),
-        ("median(rr)", (1 / 2 + 1 / 4) / 2),
-        ("quantile(rr, q=0.25)", 0 + 0.75 * (1 / 4 - 0)),
-        ("quantile(rr, q=1)", 1),
-        ("worst(rr, share=0.5)", (0 + 1 / 4) / 2),
-        ("worst(rr, share=0.375)", (0 + 0.5 * 1 / 4) / 1.5),
-        ("worst(rr)", 0),
-        ("micro(P@4)", 3 / 16),
-        ("micro(R@2)", 2 / 3),
-        ("micro(Rprec)", 1 / 3),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("rr", (1 + 1 / 2 + 1 / 4 + 0) / 4), ("gm(rr)", (1 * 1 / 2 * 1 / 4 * 1e-5) ** (1 / 4)),
+    ("gm(rr, floor=0.125)", (1 * 1 / 2 * 1 / 4 * 1 / 8) ** (1 / 4)), ("median(rr)", (1 / 2 + 1 / 4) / 2),
+    ("quantile(rr, q=0.25)", 0 + 0.75 * (1 / 4 - 0)), ("quantile(rr, q=1)", 1),
+    ("worst(rr, share=0.5)", (0 + 1 / 4) / 2), ("worst(rr, share=0.375)", (0 + 0.5 * 1 / 4) / 1.5), ("worst(rr)", 0),
+    ("micro(P@4)", 3 / 16), ("micro(R@2)", 2 / 3), ("micro(Rprec)", 1 / 3),
+])  # fmt: skip
 def test_aggregates_equal_definition_and_reference(text, expected):
     (mean,) = fn.evaluate(LABELS, SCORES, text).means()
     assert mean == pytest.approx(expected, rel=1e-15)
@@ -82,16 +72,11 @@ def test_aggregate_worst_takes_highest_values_of_falling_metric(monkeypatch):
     assert aggregate(metric, np.array(RR), None) == (1 + 1 / 2) / 2
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("gm_map", "gm(AP)"),
-        ("GM( map@10 )", "gm(AP@10)"),
-        ("gm(P(rel=2)@5, floor=0.01)", "gm(P(rel=2)@5, floor=0.01)"),
-        ("gm(AP,floor=1e-5)", "gm(AP)"),
-        ("quantile(nDCG(gain=[0,1,3])@5, q=0.25)", "quantile(nDCG(gain=[0,1,3])@5, q=0.25)"),
-    ],
-)
+@pytest.mark.parametrize(("text", "canonical"), [
+    ("gm_map", "gm(AP)"), ("GM( map@10 )", "gm(AP@10)"), ("gm(P(rel=2)@5, floor=0.01)", "gm(P(rel=2)@5, floor=0.01)"),
+    ("gm(AP,floor=1e-5)", "gm(AP)"),
+    ("quantile(nDCG(gain=[0,1,3])@5, q=0.25)", "quantile(nDCG(gain=[0,1,3])@5, q=0.25)"),
+])  # fmt: skip
 def test_texts_read_back(text, canonical):
     metric = fn.Metric.parse(text)
     assert str(metric) == canonical
@@ -107,19 +92,14 @@ def test_aggregate_survives_new_cutoff_and_parameters():
     assert (metric.trec_name, (metric @ 5).bare) == ("gm(AP, floor=0.1)", fn.AP @ 5)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("gm()", "does not read as Name"),
-        ("gm(median(AP))", "must have one aggregate"),
-        ("gm(AP, q=2)", "gm has no parameter 'q'. It has floor."),
-        ("gm(AP, floor=0)", "`floor` of gm must be above 0"),
-        ("worst(AP, share=1)", "`share` of worst must be between 0 and 1, not 1"),
-        ("quantile(AP, q=1.5)", "`q` of quantile must be from 0 to 1, not 1.5"),
-        ("gm(AP, 3)", "does not read as parameter=value"),
-        ("micro(nDCG@10)", "must be of P, R, Rprec, whose numerators and denominators add up, not of nDCG"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("gm()", "does not read as Name"), ("gm(median(AP))", "must have one aggregate"),
+    ("gm(AP, q=2)", "gm has no parameter 'q'. It has floor."), ("gm(AP, floor=0)", "`floor` of gm must be above 0"),
+    ("worst(AP, share=1)", "`share` of worst must be between 0 and 1, not 1"),
+    ("quantile(AP, q=1.5)", "`q` of quantile must be from 0 to 1, not 1.5"),
+    ("gm(AP, 3)", "does not read as parameter=value"),
+    ("micro(nDCG@10)", "must be of P, R, Rprec, whose numerators and denominators add up, not of nDCG"),
+])  # fmt: skip
 def test_aggregate_text_raises_when_unreadable(text, message):
     with pytest.raises(ValueError, match=r"must|not|has") as error:
         fn.evaluate([[1]], [[1]], text)

@@ -83,14 +83,9 @@ def test_shares_of_each_tool_are_of_documents_before_they_are_removed():
     assert str(result).splitlines()[-1] == "Judged@2 0.5000: documents without a judgment were removed"
 
 
-@pytest.mark.parametrize(
-    ("truth", "predictions"),
-    [
-        (QRELS, ALL_JUDGED),
-        ([[1, 0]], [[2, 1]]),
-        (fn.Rankings([1, 0], [2, 1], [0, 2], judged=[True, True]), None),
-    ],
-)
+@pytest.mark.parametrize(("truth", "predictions"), [
+    (QRELS, ALL_JUDGED), ([[1, 0]], [[2, 1]]), (fn.Rankings([1, 0], [2, 1], [0, 2], judged=[True, True]), None),
+])  # fmt: skip
 def test_no_line_where_all_documents_are_judged(truth, predictions):
     result = fn.evaluate(truth, predictions, "ndcg@2")
 

@@ -23,16 +23,13 @@ def test_values_and_columns():
     assert WITH_IDS.query_ids.tolist() == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
-    ("metric", "message"),
-    [
-        ("ndcg@3", "these results have no nDCG@3. Did you mean 'nDCG@2'? They have nDCG@2, RR, num_rel"),
-        (fn.AP, "these results have no AP.*They have nDCG@2, RR, num_rel"),
-        ("ndgc", "no metric is called 'ndgc'. Did you mean 'ndcg'?"),
-        (0, "a column of results is named by a text or a Metric, not int"),
-        (np.array([1]), "a column of results is named by a text or a Metric, not ndarray"),
-    ],
-)
+@pytest.mark.parametrize(("metric", "message"), [
+    ("ndcg@3", "these results have no nDCG@3. Did you mean 'nDCG@2'? They have nDCG@2, RR, num_rel"),
+    (fn.AP, "these results have no AP.*They have nDCG@2, RR, num_rel"),
+    ("ndgc", "no metric is called 'ndgc'. Did you mean 'ndcg'?"),
+    (0, "a column of results is named by a text or a Metric, not int"),
+    (np.array([1]), "a column of results is named by a text or a Metric, not ndarray"),
+])  # fmt: skip
 def test_columns_that_are_not_there(metric, message):
     with pytest.raises(fn.InvalidInputError, match=message.replace("?", r"\?")):
         RESULT[metric]
@@ -155,20 +152,16 @@ def test_weighted_means():
     assert np.isnan(result.means([0, 0, 5])[1])
 
 
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([1, 2], r"`weights` must have one value for each of the 3 queries, but its shape is \(2,\)"),
-        (3, r"one value for each of the 3 queries, but its shape is \(\)"),
-        (["a", "b", "c"], "`weights` must be numbers, not <U1"),
-        ([1, -1, 0], r"`weights` must be finite and not negative, at most 1e\+100, but that of query 1 is -1"),
-        ([1, 1e308, 0], "but that of query 1 is 1e\\+308"),
-        ([1, np.nan, 0], "`weights` must not be NaN, but that of query 1 is"),
-        ([1, 0, np.inf], "but that of query 2 is inf"),
-        ([0, 0, 0], "`weights` must not all be 0"),
-        ({0: 1, 1: 1}, "query 2 has none"),
-    ],
-)
+@pytest.mark.parametrize(("weights", "message"), [
+    ([1, 2], r"`weights` must have one value for each of the 3 queries, but its shape is \(2,\)"),
+    (3, r"one value for each of the 3 queries, but its shape is \(\)"),
+    (["a", "b", "c"], "`weights` must be numbers, not <U1"),
+    ([1, -1, 0], r"`weights` must be finite and not negative, at most 1e\+100, but that of query 1 is -1"),
+    ([1, 1e308, 0], "but that of query 1 is 1e\\+308"),
+    ([1, np.nan, 0], "`weights` must not be NaN, but that of query 1 is"),
+    ([1, 0, np.inf], "but that of query 2 is inf"), ([0, 0, 0], "`weights` must not all be 0"),
+    ({0: 1, 1: 1}, "query 2 has none"),
+])  # fmt: skip
 def test_weights_that_are_refused(weights, message):
     with pytest.raises(fn.InvalidInputError, match=message):
         RESULT.mean(weights)

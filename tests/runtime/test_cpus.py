@@ -29,20 +29,11 @@ def limit(tmp_path):
     return read
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({}, NO_LIMIT),
-        ({"cpu.max": "max 100000\n"}, NO_LIMIT),
-        ({"cpu.max": "200000 100000\n"}, 2),
-        ({"cpu.max": "150000 100000\n"}, 2),
-        ({"cpu.max": "1000 100000\n"}, 1),
-        ({"cpu.max": "nonsense"}, NO_LIMIT),
-        ({"cpu.max": ""}, NO_LIMIT),
-        ({"cpu.max": "100000 0"}, NO_LIMIT),
-        ({"cpu.max": "-1 100000"}, NO_LIMIT),
-    ],
-)
+@pytest.mark.parametrize(("files", "expected"), [
+    ({}, NO_LIMIT), ({"cpu.max": "max 100000\n"}, NO_LIMIT), ({"cpu.max": "200000 100000\n"}, 2),
+    ({"cpu.max": "150000 100000\n"}, 2), ({"cpu.max": "1000 100000\n"}, 1), ({"cpu.max": "nonsense"}, NO_LIMIT),
+    ({"cpu.max": ""}, NO_LIMIT), ({"cpu.max": "100000 0"}, NO_LIMIT), ({"cpu.max": "-1 100000"}, NO_LIMIT),
+])  # fmt: skip
 def test_cpu_quotas_of_control_groups(limit, files, expected):
     assert limit(ALONE, files) == expected
 
@@ -52,17 +43,12 @@ def test_group_of_version_2_beside_others(limit):
     assert limit(HYBRID, {"job/cpu.max": "200000 100000"}) == 2
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({"pod/job/cpu.max": "200000 100000"}, 2),
-        ({"pod/cpu.max": "300000 100000", "pod/job/cpu.max": "max 100000"}, 3),
-        ({"pod/cpu.max": "300000 100000", "pod/job/cpu.max": "400000 100000"}, 3),
-        ({"pod/cpu.max": "300000 100000"}, 3),
-        ({"cpu.max": "100000 100000", "pod/cpu.max": "300000 100000"}, 1),
-        ({"pod/job/inner/cpu.max": "100000 100000", "other/cpu.max": "100000 100000"}, NO_LIMIT),
-    ],
-)
+@pytest.mark.parametrize(("files", "expected"), [
+    ({"pod/job/cpu.max": "200000 100000"}, 2), ({"pod/cpu.max": "300000 100000", "pod/job/cpu.max": "max 100000"}, 3),
+    ({"pod/cpu.max": "300000 100000", "pod/job/cpu.max": "400000 100000"}, 3), ({"pod/cpu.max": "300000 100000"}, 3),
+    ({"cpu.max": "100000 100000", "pod/cpu.max": "300000 100000"}, 1),
+    ({"pod/job/inner/cpu.max": "100000 100000", "other/cpu.max": "100000 100000"}, NO_LIMIT),
+])  # fmt: skip
 def test_groups_around(limit, files, expected):
     assert limit("0::/pod/job\n", files) == expected
 

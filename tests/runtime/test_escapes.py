@@ -22,28 +22,14 @@ from fastndcg.runtime import escapes
 
 LONG = 200_000
 NAMES = {
-    "plain": "bm25",
-    "backslash": r"C:\new\g<9>\d",
-    "group": r"\g<1>\1",
-    "line feed": "a\nb\r\nc\u2028d\x85e",
-    "escape": "\x1b[2J\x1b]0;owned\x07\x9b31m",
-    "nul": "a\x00b",
-    "surrogate": "caf\udce9",
-    "script": '</script><script>alert(1)</script><b a="x\'">&amp;',
-    "pipe": "a|b||c",
-    "percent": "50%\n\\input{secret}",
-    "formula": "=cmd|' /C calc'!A0",
-    "plus": "+1+cmd|x",
-    "at": "@SUM(1+1)",
-    "minus": "-2+3",
-    "direction": "\u202egnp.exe\u202c \u2066x\u2069 \u200fy",
-    "dollar": r"$\frac{1}{2}$ a\$b $x",
-    "latex": r"[1cm]{x}_^~#&\\*",
-    "markdown": "# *a* _b_ `c` [d](javascript:e) ![f](g) ~~h~~ <i>",
-    "forbidden in XML": "a\ufffeb\uffff",
-    "long": "x" * LONG,
-    "long and hostile": "\x00|$\\\n" * (LONG // 5),
-}
+    "plain": "bm25", "backslash": r"C:\new\g<9>\d", "group": r"\g<1>\1", "line feed": "a\nb\r\nc\u2028d\x85e",
+    "escape": "\x1b[2J\x1b]0;owned\x07\x9b31m", "nul": "a\x00b", "surrogate": "caf\udce9",
+    "script": '</script><script>alert(1)</script><b a="x\'">&amp;', "pipe": "a|b||c", "percent": "50%\n\\input{secret}",
+    "formula": "=cmd|' /C calc'!A0", "plus": "+1+cmd|x", "at": "@SUM(1+1)", "minus": "-2+3",
+    "direction": "\u202egnp.exe\u202c \u2066x\u2069 \u200fy", "dollar": r"$\frac{1}{2}$ a\$b $x",
+    "latex": r"[1cm]{x}_^~#&\\*", "markdown": "# *a* _b_ `c` [d](javascript:e) ![f](g) ~~h~~ <i>",
+    "forbidden in XML": "a\ufffeb\uffff", "long": "x" * LONG, "long and hostile": "\x00|$\\\n" * (LONG // 5),
+}  # fmt: skip
 HOSTILE = pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 FIGURE_NAMES = ("backslash", "dollar", "script", "surrogate", "long")  # pages and figures take seconds, tables none
 IN_FIGURES = pytest.mark.parametrize("name", [NAMES[name] for name in FIGURE_NAMES], ids=FIGURE_NAMES)

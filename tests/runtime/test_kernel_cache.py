@@ -35,19 +35,14 @@ def open_folder():
         yield Path(name)
 
 
-@pytest.mark.parametrize(
-    ("platform", "variables", "expected"),
-    [
-        ("linux", {}, "home/.cache/fastndcg"),
-        ("linux", {"XDG_CACHE_HOME": "{0}/xdg"}, "xdg/fastndcg"),
-        ("linux", {"XDG_CACHE_HOME": "relative"}, "home/.cache/fastndcg"),
-        ("darwin", {}, "home/Library/Caches/fastndcg"),
-        ("win32", {"LOCALAPPDATA": "{0}/local"}, "local/fastndcg"),
-        ("linux", {"NUMBA_CACHE_DIR": "{0}/numba"}, "numba/fastndcg"),
-        ("linux", {"NUMBA_CACHE_DIR": "{0}/numba", "FASTNDCG_CACHE_DIR": "{0}/own"}, "own"),
-        ("linux", {"FASTNDCG_CACHE_DIR": "~/own"}, "home/own"),
-    ],
-)
+@pytest.mark.parametrize(("platform", "variables", "expected"), [
+    ("linux", {}, "home/.cache/fastndcg"), ("linux", {"XDG_CACHE_HOME": "{0}/xdg"}, "xdg/fastndcg"),
+    ("linux", {"XDG_CACHE_HOME": "relative"}, "home/.cache/fastndcg"), ("darwin", {}, "home/Library/Caches/fastndcg"),
+    ("win32", {"LOCALAPPDATA": "{0}/local"}, "local/fastndcg"),
+    ("linux", {"NUMBA_CACHE_DIR": "{0}/numba"}, "numba/fastndcg"),
+    ("linux", {"NUMBA_CACHE_DIR": "{0}/numba", "FASTNDCG_CACHE_DIR": "{0}/own"}, "own"),
+    ("linux", {"FASTNDCG_CACHE_DIR": "~/own"}, "home/own"),
+])  # fmt: skip
 def test_cache_folder_follows_the_system_and_the_environment(tmp_path, monkeypatch, platform, variables, expected):
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "NUMBA_CACHE_DIR", "FASTNDCG_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)

@@ -17,13 +17,10 @@ CODE = """
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "rule"),
-    [
-        ("NUMBA_NUM_THREADS", "0", "a whole number of 1 or more"),
-        ("NUMBA_CPU_FEATURES", "nonsense", "features with + or - before each, such as +avx2,-avx512f"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "rule"), [
+    ("NUMBA_NUM_THREADS", "0", "a whole number of 1 or more"),
+    ("NUMBA_CPU_FEATURES", "nonsense", "features with + or - before each, such as +avx2,-avx512f"),
+])  # fmt: skip
 def test_a_wrong_value_is_an_error_where_numba_would_compile(name, value, rule):
     """Numba raises a traceback for no threads, and LLVM ends the process for such features."""
     message = f"the environment variable {name} must be {rule}, not '{value}'. Correct it, or unset it."

@@ -41,11 +41,8 @@ def no_scores(monkeypatch):
 WRONG = {
     "NaN of a user": ((replace(USERS, (2, 1), np.nan), ITEMS), {}, r"users\[2, 1\] is nan"),
     "infinite number of an item": ((USERS, replace(ITEMS, (3, 0), np.inf)), {}, r"items\[3, 0\] is inf"),
-    "overflow": (
-        (replace(USERS, (1, 0), 1e30), replace(ITEMS, (2, 0), 1e10)),
-        {},
-        "fit float32, but that of row 1 of `users`, .* and row 2 of `items`, .* could be infinite",
-    ),
+    "overflow": ((replace(USERS, (1, 0), 1e30), replace(ITEMS, (2, 0), 1e10)), {},
+        "fit float32, but that of row 1 of `users`, .* and row 2 of `items`, .* could be infinite"),
     "overflow of distances": ((USERS, ITEMS * np.float32(1e19)), {"similarity": "euclidean"}, "could be infinite"),
     "zero vector of a user": ((USERS * [[1], [0], [1]], ITEMS), {"similarity": "cosine"}, "`users` .* row 1 has"),
     "zero vector of an item": ((USERS, ITEMS * [[1], [1], [1], [0]]), {"similarity": "cosine"}, "`items` .* row 3 has"),
@@ -59,18 +56,12 @@ WRONG = {
     "number of ids": ((USERS, ITEMS), {"document_ids": ["a"]}, "`document_ids` must have length 4"),
     "number of biases": ((USERS, ITEMS), {"item_biases": [1.0]}, r"`item_biases` must have shape \(4,\)"),
     "biases of distances": ((USERS, ITEMS), {"similarity": "euclidean", "item_biases": [1, 2, 3, 4]}, "is a distance"),
-    "infinite sum of biases": (
-        (USERS, ITEMS),
-        {"item_biases": [1, 2e38, 3, 4], "user_biases": [2e38, 0, 0]},
-        r"item_biases\[1\], which is 2e\+38, could be infinite. Rescale the biases, or cast the vectors",
-    ),
-    "infinite bias of bits": (
-        (np.packbits(USERS > 0, axis=1), np.packbits(ITEMS > 0, axis=1)),
-        {"similarity": "hamming", "user_biases": [0, 1e39, 0]},
-        r"user_biases\[1\], which is 1e\+39",
-    ),
+    "infinite sum of biases": ((USERS, ITEMS), {"item_biases": [1, 2e38, 3, 4], "user_biases": [2e38, 0, 0]},
+        r"item_biases\[1\], which is 2e\+38, could be infinite. Rescale the biases, or cast the vectors"),
+    "infinite bias of bits": ((np.packbits(USERS > 0, axis=1), np.packbits(ITEMS > 0, axis=1)),
+        {"similarity": "hamming", "user_biases": [0, 1e39, 0]}, r"user_biases\[1\], which is 1e\+39"),
     "NaN bias": ((USERS, ITEMS), {"user_biases": [1.0, np.nan, 0.0]}, r"user_biases\[1\] is nan"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("vectors", "options", "message"), WRONG.values(), ids=WRONG)
@@ -162,13 +153,10 @@ WRONG_IDS = {
     "excluded": ({"a": {"x": 1}}, {"exclude": {"a": {"x"}}}, "document 'x' of query 'a' is in `exclude`"),
     "no candidate": ({"a": {"x": 1}}, {"candidates": {"y", "z"}}, "document 'x' of query 'a' is not in `candidates`"),
     "no known candidate": ({"a": {"x": 1}}, {"candidates": ["u", "v"]}, "`candidates` must have a document"),
-    "no query": (
-        {"u": {"x": 1}},
-        {},
-        "a query in common, but the truth has 'u', and the predictions have 'a', 'b', 'c'",
-    ),
+    "no query": ({"u": {"x": 1}}, {},
+        "a query in common, but the truth has 'u', and the predictions have 'a', 'b', 'c'"),
     "subtopics": (SUBTOPICS, {}, "one label per document for embeddings"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("truth", "options", "message"), WRONG_IDS.values(), ids=WRONG_IDS)

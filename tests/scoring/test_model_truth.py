@@ -58,13 +58,10 @@ NAMED = fn.Embeddings(USERS, ITEMS, query_ids=QUERIES, document_ids=DOCUMENTS)
 EXPECTED = fn.evaluate(LABELS, SCORES, METRICS).values
 OFFSETS = np.concatenate([[0], np.cumsum((LABELS > 0).sum(axis=1))])
 NUMBERED = {
-    "csr": scipy.sparse.csr_array(LABELS),
-    "csc": scipy.sparse.csc_matrix(LABELS),
-    "Interactions": fn.Interactions(np.array(COLUMNS), np.array(GRADES), OFFSETS),
-    "frame": make_frame(is_named=False),
-    "dict": make_dict(is_named=False),
-    "table": pa.table(make_frame(is_named=False)),
-}
+    "csr": scipy.sparse.csr_array(LABELS), "csc": scipy.sparse.csc_matrix(LABELS),
+    "Interactions": fn.Interactions(np.array(COLUMNS), np.array(GRADES), OFFSETS), "frame": make_frame(is_named=False),
+    "dict": make_dict(is_named=False), "table": pa.table(make_frame(is_named=False)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("truth", NUMBERED.values(), ids=NUMBERED)
@@ -158,11 +155,9 @@ def test_best_items_feed_everything(tmp_path):
 
 def test_compare_many_models_with_one_truth():
     models = {
-        "dot": MODEL,
-        "cosine": fn.Embeddings(USERS + 0.5, ITEMS + 0.5, similarity="cosine"),
-        "function": fn.Scorer(lambda users: SCORES[users], n_items=N_ITEMS),
-        "matrix": SCORES,
-    }
+        "dot": MODEL, "cosine": fn.Embeddings(USERS + 0.5, ITEMS + 0.5, similarity="cosine"),
+        "function": fn.Scorer(lambda users: SCORES[users], n_items=N_ITEMS), "matrix": SCORES,
+    }  # fmt: skip
     models = {name: choose(model, exclude=SEEN) for name, model in models.items()}
     table = fn.compare(NUMBERED["csr"], models, "ndcg@5, auc", replicates=200)
     for name, model in models.items():

@@ -479,26 +479,23 @@ def test_plan_from_results():
         assert fn.plan(0.02, from_=base, metric=metric).std == pytest.approx(own)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: fn.plan(from_=0.2), "`difference` or `n` must be given"),
-        (lambda: fn.plan(0.1, n=5, from_=0.2), "and not both"),
-        (lambda: fn.plan(0.0, from_=0.2), "`difference` must be a number above 0"),
-        (lambda: fn.plan(0.1, from_=-1), "`from_` must be a number above 0"),
-        (lambda: fn.plan(0.1), "`from_` must be a standard deviation"),
-        (lambda: fn.plan(n=1, from_=0.2), "`n` must be a whole number from 2 to 1000000000000"),
-        (lambda: fn.plan(0.1, from_=10**400), "`from_` must be a number above 0 and at most 1e"),
-        (lambda: fn.plan(0.1, from_=0.2, clusters=5), "`clusters` must be the mean size of a cluster and the corr"),
-        (lambda: fn.plan(0.1, from_=0.2, clusters=(0, 2)), "`clusters` must be a number from 1 to 1e"),
-        (lambda: fn.plan(0.1, from_=0.2, clusters=(5, 2)), "`clusters` must be a number from 0 to 1, got 2"),
-        (lambda: fn.plan(0.1, from_=0.2, power=1.0), "`power` must be a number from 0.01 to 0.999999, got 1.0"),
-        (lambda: fn.plan(0.1, from_=hits(np.ones(9))), "must have differences that vary"),
-        (lambda: fn.audit(0.33, 10), "0.33 · 10 is 3.3, and no whole number"),
-        (lambda: fn.audit(1.1, 10), "`mean` must be a number from 0 to 1"),
-        (lambda: fn.audit(1.0, 0), "`n` must be a whole number from 1 to 1000000000000"),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: fn.plan(from_=0.2), "`difference` or `n` must be given"),
+    (lambda: fn.plan(0.1, n=5, from_=0.2), "and not both"),
+    (lambda: fn.plan(0.0, from_=0.2), "`difference` must be a number above 0"),
+    (lambda: fn.plan(0.1, from_=-1), "`from_` must be a number above 0"),
+    (lambda: fn.plan(0.1), "`from_` must be a standard deviation"),
+    (lambda: fn.plan(n=1, from_=0.2), "`n` must be a whole number from 2 to 1000000000000"),
+    (lambda: fn.plan(0.1, from_=10**400), "`from_` must be a number above 0 and at most 1e"),
+    (lambda: fn.plan(0.1, from_=0.2, clusters=5), "`clusters` must be the mean size of a cluster and the corr"),
+    (lambda: fn.plan(0.1, from_=0.2, clusters=(0, 2)), "`clusters` must be a number from 1 to 1e"),
+    (lambda: fn.plan(0.1, from_=0.2, clusters=(5, 2)), "`clusters` must be a number from 0 to 1, got 2"),
+    (lambda: fn.plan(0.1, from_=0.2, power=1.0), "`power` must be a number from 0.01 to 0.999999, got 1.0"),
+    (lambda: fn.plan(0.1, from_=hits(np.ones(9))), "must have differences that vary"),
+    (lambda: fn.audit(0.33, 10), "0.33 · 10 is 3.3, and no whole number"),
+    (lambda: fn.audit(1.1, 10), "`mean` must be a number from 0 to 1"),
+    (lambda: fn.audit(1.0, 0), "`n` must be a whole number from 1 to 1000000000000"),
+])  # fmt: skip
 def test_bad_plans(call, message):
     with pytest.raises(fn.FastndcgError, match=message):
         call()

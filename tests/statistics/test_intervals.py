@@ -365,28 +365,20 @@ class TestSegments:
 
 RESULT = results_of(drawn(13, 6)[0])
 BAD = {
-    "weights of another length": (
-        {"weights": [1, 2]},
-        r"`weights` must have one value for each of the 6 queries, but its shape is \(2,\)",
-    ),
+    "weights of another length": ({"weights": [1, 2]},
+        r"`weights` must have one value for each of the 6 queries, but its shape is \(2,\)"),
     "a negative weight": ({"weights": [1, 1, -1, 1, 1, 1]}, "`weights` must be finite and not negative.* q2 is -1"),
     "an infinite weight": ({"weights": [1, 1, np.inf, 1, 1, 1]}, "`weights` must be finite"),
     "a weight of NaN": ({"weights": [1, 1, 1, np.nan, 1, 1]}, "`weights` must not be NaN, but that of query q3 is"),
     "weights that are all 0": ({"weights": [0] * 6}, "`weights` must not all be 0"),
     "weights that are texts": ({"weights": list("abcdef")}, "`weights` must be numbers"),
-    "a dict that lacks queries": (
-        {"weights": {"q0": 1}},
-        r"`weights` must have a value for every query, but query 'q1' has none \(5 in all\)",
-    ),
+    "a dict that lacks queries": ({"weights": {"q0": 1}},
+        r"`weights` must have a value for every query, but query 'q1' has none \(5 in all\)"),
     "clusters of two kinds": ({"clusters": np.array([1, "a", 2, 3, 4, 5], object)}, "`clusters` must be all texts or"),
-    "a stratum of one": (
-        {"strata": list("aaaaab")},
-        "`strata` must have two queries or clusters each, but stratum b has one",
-    ),
-    "a cluster in two strata": (
-        {"clusters": [0, 0, 1, 1, 2, 3], "strata": list("abaabb")},
-        "`strata` must hold whole clusters, but the cluster of query q",
-    ),
+    "a stratum of one": ({"strata": list("aaaaab")},
+        "`strata` must have two queries or clusters each, but stratum b has one"),
+    "a cluster in two strata": ({"clusters": [0, 0, 1, 1, 2, 3], "strata": list("abaabb")},
+        "`strata` must hold whole clusters, but the cluster of query q"),
     "a text": ({"weights": "traffic"}, "`weights` must be an array with one value a query"),
     "no such method": ({"method": "percentil"}, "`interval` has no choice 'percentil'. Did you mean 'percentile'"),
     "the Poisson bootstrap": ({"method": "poisson"}, "`interval` has no choice 'poisson'"),
@@ -396,7 +388,7 @@ BAD = {
     "a negative seed": ({"seed": -1}, f"`seed` must be a whole number from 0 to {2**64 - 1}, not -1"),
     "a seed that is no number": ({"seed": None}, f"`seed` must be a whole number from 0 to {2**64 - 1}, not None"),
     "threads": ({"threads": 0}, "`threads` must be 1 or more"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "message"), BAD.values(), ids=BAD)

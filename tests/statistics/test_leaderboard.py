@@ -208,23 +208,17 @@ def test_forms_of_published_means(name, form, tmp_path):
     assert len(left_out) == (name in ("systems", "data sets"))
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"a": {"x": 0.5}, "b": {"x": "high"}}, "`truths`, 'x' of 'b': must have a number up to"),
-        ({"a": {"x": 0.5}, "b": None}, "`truths`, 'b': must be {data set: value}, not None"),
-        ([{"model": "a", "x": 0.5}, {"model": "b", "x": "1.5 %"}], "`truths`, row 1, column 'x': must have a number"),
-        ([{"model": "a", "x": 0.5}, {"x": 0.5}], "row 1, column 'x': must be of a system and a data set"),
-        (
-            {"nq": {"q1": {"d1": 1}}},
-            "`truths`, 'q1' of 'nq': must have a number up to 1e+100 as value, not {'d1': 1}. Or",
-        ),
-        ({"model": ["a", "b"], "x": [0.5]}, "`truths` without `systems` must be a frame with"),
-        ([{"a": 0.5, "b": 0.5}], "has the columns 'a', 'b'. Name them so: frame.rename(columns={NAME: 'system'})"),
-        ([{"model": "a", "task": "x", "rr": 1, "map": 1}], "has the columns 'model', 'task', 'rr', 'map'. Name"),
-        ([{"model": "a", "run": "a", "x": 1}], "has the columns 'model', 'run', 'x'. Name"),
-    ],
-)
+@pytest.mark.parametrize(("data", "message"), [
+    ({"a": {"x": 0.5}, "b": {"x": "high"}}, "`truths`, 'x' of 'b': must have a number up to"),
+    ({"a": {"x": 0.5}, "b": None}, "`truths`, 'b': must be {data set: value}, not None"),
+    ([{"model": "a", "x": 0.5}, {"model": "b", "x": "1.5 %"}], "`truths`, row 1, column 'x': must have a number"),
+    ([{"model": "a", "x": 0.5}, {"x": 0.5}], "row 1, column 'x': must be of a system and a data set"),
+    ({"nq": {"q1": {"d1": 1}}}, "`truths`, 'q1' of 'nq': must have a number up to 1e+100 as value, not {'d1': 1}. Or"),
+    ({"model": ["a", "b"], "x": [0.5]}, "`truths` without `systems` must be a frame with"),
+    ([{"a": 0.5, "b": 0.5}], "has the columns 'a', 'b'. Name them so: frame.rename(columns={NAME: 'system'})"),
+    ([{"model": "a", "task": "x", "rr": 1, "map": 1}], "has the columns 'model', 'task', 'rr', 'map'. Name"),
+    ([{"model": "a", "run": "a", "x": 1}], "has the columns 'model', 'run', 'x'. Name"),
+])  # fmt: skip
 def test_errors_of_published_means_name_the_place(data, message):
     with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
         fn.leaderboard(data)
@@ -261,18 +255,15 @@ def test_comparison():
     }
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: fn.leaderboard({"a": {"x": 0.5}}), "two systems or more"),
-        (lambda: fn.leaderboard({"a": {"x": 0.5}, "b": {"y": 0.5}}), "a data set in common"),
-        (lambda: fn.leaderboard(7), "must be a frame with the columns system, dataset and value"),
-        (lambda: fn.leaderboard({"x": None}, {"a": {"y": 1}, "b": {}}), "but 'a' has 'y'"),
-        (lambda: fn.leaderboard({}, {}, "rr,map"), "must be one metric"),
-        (lambda: fn.leaderboard({"a": {"x": 0.5}, "b": {"x": 0.5}}), "must be 'queries' for one data set"),
-        (lambda: fn.leaderboard({}, {}, mean="median"), "`mean` has no choice"),
-    ],
-)
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: fn.leaderboard({"a": {"x": 0.5}}), "two systems or more"),
+    (lambda: fn.leaderboard({"a": {"x": 0.5}, "b": {"y": 0.5}}), "a data set in common"),
+    (lambda: fn.leaderboard(7), "must be a frame with the columns system, dataset and value"),
+    (lambda: fn.leaderboard({"x": None}, {"a": {"y": 1}, "b": {}}), "but 'a' has 'y'"),
+    (lambda: fn.leaderboard({}, {}, "rr,map"), "must be one metric"),
+    (lambda: fn.leaderboard({"a": {"x": 0.5}, "b": {"x": 0.5}}), "must be 'queries' for one data set"),
+    (lambda: fn.leaderboard({}, {}, mean="median"), "`mean` has no choice"),
+])  # fmt: skip
 def test_errors(call, message):
     with pytest.raises(fn.FastndcgError, match=message):
         call()

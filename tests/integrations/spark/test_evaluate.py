@@ -480,16 +480,13 @@ def test_errors_in_lists_name_the_query(session, spark):
             spark.evaluate(frame, "rr")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"score": "double('nan')"}, "system 'b': the run: score of document .* of query . must not be NaN"),
-        ({"score": "IF(id = 17, NULL, id)"}, "system 'b': column 'score' of the run must have no null"),
-        ({"document": "0"}, "system 'b': the run: a document must stand once in a query, but .* is in two rows"),
-        ({"score": "string(id)"}, "system 'b': column 'score' of `run` must hold numbers"),
-        ({"query": "string(id)"}, "system 'b': ids of query must have one type"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"score": "double('nan')"}, "system 'b': the run: score of document .* of query . must not be NaN"),
+    ({"score": "IF(id = 17, NULL, id)"}, "system 'b': column 'score' of the run must have no null"),
+    ({"document": "0"}, "system 'b': the run: a document must stand once in a query, but .* is in two rows"),
+    ({"score": "string(id)"}, "system 'b': column 'score' of `run` must hold numbers"),
+    ({"query": "string(id)"}, "system 'b': ids of query must have one type"),
+])  # fmt: skip
 def test_errors_of_comparisons_name_the_system(session, spark, change, message):
     frame = make_frame(session)
     runs = {"a": frame.drop("label"), "b": make_frame(session, **change).drop("label")}
