@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 GENERATORS = (
-    "metric_pages", "api_pages", "result_pages", "error_page", "numbers_pages", "fusion_pages", "benchmark_pages",
+    "metric_pages", "api_pages", "result_pages", "numbers_pages", "fusion_pages", "benchmark_pages",
     "guide_pictures",
 )  # fmt: skip
 PARTS = "_generated"  # parts that pages include, and pictures
