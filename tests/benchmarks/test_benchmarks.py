@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import numpy as np
 import peer_libraries
 import pytest
-from generated_pages import benchmark_pages
+from generated_pages import benchmark_results
 
 import fastndcg as fn
 from benchmarks import against, data, figures, proof, race, record
@@ -214,10 +214,10 @@ def test_document_shows_each_comparison_once():
     assert "| ranx 0.3 ¹ | 20 | 10 to 40 | differs by 0.25 |" in text
     assert figures.fill_document(text, {"peers": RESULT}) == text
     line = record.make_line({"peers": RESULT})
-    page = "".join(benchmark_pages.write_page({"peers": RESULT}, [line]))
+    page = "".join(benchmark_results.write_page({"peers": RESULT}, [line]))
     assert "| workload: a | 12.3 ms | 1.25 (0.625 to 2.5) × reading the arrays; peak 61 MiB |" in page
     assert "3 (1.5 to 6) × as fast as ranx" in page
-    for picture in (figures.draw_libraries(RESULT), benchmark_pages.draw_history("peers", [line, line])):
+    for picture in (figures.draw_libraries(RESULT), benchmark_results.draw_history("peers", [line, line])):
         assert picture.startswith(b"\x89PNG")
 
 

@@ -5,112 +5,94 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+import re
+from collections.abc import Sequence
+from typing import Any
 
-import fastndcg as fn
 from fastndcg.metrics.families import Record
+from fastndcg.metrics.families.record import make_example
 
-LABELS = (0, 2, 1, 0, 3)  # in rank order; 4 orders if ranks 1 and 2 tie, and ranks 3 and 4
-INTRODUCTIONS = {
-    "labels": "Five documents in rank order have the labels 0, 2, 1, 0 and 3. In `tied`, the documents at ranks 1 and "
-    "2 have the same score, and so do those at ranks 3 and 4.",
-    "judgments": "Documents `a` and `d` are relevant, `b` and `e` are not. Document `x` is not judged, and `e` is not "
-    "retrieved. In `tied`, documents `a` and `b` have the same score.",
-    "subtopics": "Document `d1` is relevant to two subtopics, `d2` to one of them, and `d4` to a third one. In `tied`, "
-    "documents `d1` and `d3` have the same score.",
-    "agreement": "Two rankings of five documents, by their scores. In `tied`, two documents of the second ranking have "
-    "the same score.",
-    "beyond_accuracy": "Three users have three recommended items each, of a catalogue of six.",
-    "evaluate_spans": "The gold text is 100 characters of one document and 50 of another. Chunks overlap.",
-    "aggregates": "Four queries, whose relevant document is at rank 1, 2, 4 and nowhere.",
-}
-SETUPS = {
-    "labels": [
-        "import fastndcg as fn",
-        "labels, scores = [[0, 2, 1, 0, 3]], [[5, 4, 3, 2, 1]]",
-        "tied = [[5, 5, 3, 3, 1]]",
-    ],
-    "judgments": [
-        "import fastndcg as fn",
+DATA = {  # of the example of a page, by what its metrics take: a text, and the code
+    "labels": (
+        "Five documents in rank order have the labels 0, 2, 1, 0 and 3. In `tied`, the documents at ranks 1 and 2 have "
+        "the same score, and so do those at ranks 3 and 4.",
+        'qrels = {"q": {"a": 0, "b": 2, "c": 1, "d": 0, "e": 3}}',
+        'run = {"q": {"a": 5, "b": 4, "c": 3, "d": 2, "e": 1}}',
+        'tied = {"q": {"a": 5, "b": 5, "c": 3, "d": 3, "e": 1}}',
+    ),
+    "judgments": (
+        "Documents `a` and `d` are relevant, `b` and `e` are not. Document `x` is not judged, and `e` is not "
+        "retrieved. In `tied`, documents `a` and `b` have the same score.",
         'qrels = {"q": {"a": 1, "b": 0, "d": 1, "e": 0}}',
         'run = {"q": {"b": 4, "a": 3, "x": 2, "d": 1}}',
         'tied = {"q": {"b": 4, "a": 4, "x": 2, "d": 1}}',
-    ],
-    "subtopics": [
-        "import fastndcg as fn",
+    ),
+    "subtopics": (
+        "Document `d1` is relevant to two subtopics, `d2` to one of them, and `d4` to a third one. In `tied`, "
+        "documents `d1` and `d3` have the same score.",
         'qrels = {"jaguar": {"d1": {"cars": 1, "cats": 1}, "d2": {"cars": 1}, "d4": {"films": 1}}}',
         'run = {"jaguar": {"d2": 4, "d1": 3, "d3": 2, "d4": 1}}',
         'tied = {"jaguar": {"d2": 4, "d1": 3, "d3": 3, "d4": 1}}',
-    ],
-    "agreement": [
-        "import fastndcg as fn",
+    ),
+    "agreement": (
+        "Two rankings of five documents, by their scores. In `tied`, two documents of the second ranking have the same "
+        "score.",
         "first, second = [[5, 4, 3, 2, 1]], [[4, 5, 3, 1, 2]]",
         "tied = [[4, 4, 3, 1, 2]]",
-    ],
-    "beyond_accuracy": [
-        "import fastndcg as fn",
-        "recommended = [[0, 1, 2], [0, 2, 3], [0, 1, 4]]",
+    ),
+    "beyond_accuracy": (
+        "Three users have three recommended items each, of a catalogue of six.",
+        "from scipy.sparse import csr_array",
+        "recommended, catalogue, n_users = [[0, 1, 2], [0, 2, 3], [0, 1, 4]], 6, 100",
         "popularity = [40, 20, 10, 5, 2, 1]  # users who interacted with each item",
         "vectors = [[1, 0], [1, 1], [0, 1], [0, 2], [2, 1], [1, 2]]",
-        "from scipy.sparse import csr_array",
         "liked = csr_array([[0, 1, 0, 0, 0, 0], [1, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 1]])",
-    ],
-    "evaluate_spans": [
-        "import fastndcg as fn",
+    ),
+    "evaluate_spans": (
+        "The gold text is 100 characters of one document and 50 of another. Chunks overlap.",
         'gold = {"q": [("a.txt", 100, 200), ("b.txt", 0, 50)]}',
         'chunks = {"q": [("a.txt", 50, 150), ("a.txt", 100, 250), ("c.txt", 0, 90), ("b.txt", 0, 100)]}',
-    ],
-    "aggregates": [
-        "import fastndcg as fn",
+    ),
+    "aggregates": (
+        "Four queries, whose relevant document is at rank 1, 2, 4 and nowhere.",
         "labels = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]]",
         "scores = [[4, 3, 2, 1]] * 4",
-    ],
-}
-CALLS = {
-    "labels": 'fn.evaluate(labels, {scores}, "{metric}").mean()',
-    "judgments": 'fn.evaluate(qrels, {scores}, "{metric}").mean()',
-    "subtopics": 'fn.evaluate(qrels, {scores}, "{metric}").mean()',
-    "agreement": 'fn.agreement(first, {scores}, "{metric}").mean()',
-    "beyond_accuracy": 'fn.beyond_accuracy(recommended, "{metric}"{needs}).mean()',
-    "evaluate_spans": 'fn.evaluate_spans(gold, chunks, "{metric}").mean()',
-}
-SCORES = {
-    "labels": "scores",
-    "judgments": "run",
-    "subtopics": "run",
-    "agreement": "second",
-    "beyond_accuracy": "",
-    "evaluate_spans": "",
-}
-NEEDS = {"popularity": "popularity=popularity", "liked": "liked=liked", "catalogue": "catalogue=6"}
-MORE_NEEDS = {"novelty": ", n_users=100", "ILD": ", vectors=vectors"}
-TEXTS = {  # of metrics that show more with these parameters and cutoffs
-    "AP": "AP", "RR": "RR", "Success": "Success@1", "RBP": "RBP(p=0.8)", "Rprec": "Rprec", "IDCG": "IDCG@3",
-    "num_ret": "num_ret", "num_rel": "num_rel", "INST": "INST", "BPM": "BPM", "Q": "Q", "TBG": "TBG", "nERR": "nERR",
-    "Utility": "Utility", "RBP_resid": "RBP_resid(p=0.8)", "Judged": "Judged@3", "pAUC": "pAUC(max_fpr=0.5)",
-    "RBO": "RBO(p=0.9)", "popularity": "popularity", "novelty": "novelty", "tail": "tail", "ILD": "ILD",
-    "serendipity": "serendipity", "coverage": "coverage", "gini": "gini", "entropy": "entropy",
-    "personalisation": "personalisation", "Compat": "Compat", "PFound": "PFound", "IPrec": "IPrec(recall=0.5)",
-    "AP_IA": "AP_IA", "nERR_IA": "nERR_IA", "ERR_IA": "ERR_IA", "ERR": "ERR@3",
-}  # fmt: skip
-OWN = {  # examples of other data: a text, and code
-    "GAUC": (
-        "A query with two relevant documents counts twice, so that the mean is not that of AUC.",
-        [
-            "two_labels, two_scores = [[1, 1, 0], [0, 1, 0]], [[3, 2, 1], [3, 2, 1]]",
-            'fn.evaluate(two_labels, two_scores, "AUC, GAUC(weight=positives)").mean()',
-        ],
+        'fn.evaluate(labels, scores, "RR")["RR"].tolist()',
     ),
 }
-POLICIES = ("average", "input", "input_reversed", "best", "worst")
+PARAMETERS = {
+    "RBP": "(p=0.8)", "RBP_resid": "(p=0.8)", "RBO": "(p=0.9)", "pAUC": "(max_fpr=0.5)", "IPrec": "(recall=0.5)",
+    "Success": "@1",
+}  # fmt: skip
+WITHOUT_CUTOFF = (  # of metrics that show more so
+    "AP RR Rprec num_ret num_rel INST BPM Q TBG nERR Utility popularity novelty tail ILD serendipity coverage gini "
+    "entropy personalisation Compat PFound AP_IA nERR_IA ERR_IA"
+)
+MORE = {"novelty": ", n_users=n_users", "ILD": ", vectors=vectors"}  # arguments that a metric takes
+POLICIES = ["average", "input", "input_reversed", "best", "worst"]
 
 
-class Steps(NamedTuple):
-    """The calculation of a metric by hand: lines of LaTeX, and the value."""
+class Session:
+    """A Python session with the data of an example."""
 
-    lines: list[str]
-    value: float
+    def __init__(self, kind: str) -> None:
+        self.text, *self.setup = DATA[kind]
+        self.setup.insert(0, "import fastndcg as fn")
+        self.names: dict[str, Any] = {}
+
+    def show(self, *lines: str) -> str:
+        """Run lines as at a prompt, and return them with their output as a block of Markdown."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            for line in lines:
+                printed.write(f">>> {line}\n")
+                exec(compile(line, "<example>", "single"), self.names)
+        return f"```pycon\n{printed.getvalue()}```"
+
+    def compute(self, call: str) -> float:
+        """Return the only value of the dict that a call returns."""
+        (value,) = eval(call, self.names).values()
+        return float(value)
 
 
 def find_kind(record: Record) -> str:
@@ -120,162 +102,55 @@ def find_kind(record: Record) -> str:
 
 def make_text(record: Record) -> str:
     """Return the text of a metric in its example, such as nDCG@3."""
-    return TEXTS.get(record.name, f"{record.name}@3" if record.has_cutoff else record.name)
+    is_cut = record.has_cutoff and record.name not in WITHOUT_CUTOFF.split()
+    return record.name + PARAMETERS.get(record.name, "@3" if is_cut else "")
 
 
 def make_call(record: Record, *, is_tied: bool = False) -> str:
     """Return the call that computes a metric on the data of its page."""
-    kind = find_kind(record)
-    needs = "".join(f", {NEEDS[argument]}" for argument in record.needs) + MORE_NEEDS.get(record.name, "")
-    return CALLS[kind].format(scores="tied" if is_tied else SCORES[kind], metric=make_text(record), needs=needs)
+    call = make_example(make_text(record), record).replace(").mean()", f"{MORE.get(record.name, '')}).mean()")
+    return re.sub("run, |second, ", "tied, ", call) if is_tied else call
 
 
-def run_code(lines: list[str], namespace: dict[str, Any]) -> Iterator[str]:
-    """Run lines of Python as at a prompt, and yield them with their output."""
-    for line in lines:
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(line, "<example>", "single"), namespace)
-        yield f">>> {line}\n{printed.getvalue()}"
+def compute_ties(records: Sequence[Record], sessions: dict[str, Session]) -> list[list[str]]:
+    """Return a row for each metric: its values under each tie policy, with a dash where the metric has none."""
+    rows = []
+    for record in records:
+        call = make_call(record, is_tied=True)
+        calls = [call.replace(").m", f', convention="default(ties={policy})").m') for policy in POLICIES]
+        values = [
+            f"{sessions[find_kind(record)].compute(one):.4f}" if policy in record.ties else "–"
+            for policy, one in zip(POLICIES, calls, strict=True)
+        ]
+        rows.append([f"`{make_text(record)}`", *values])
+    return rows
 
 
-def compute_ties(record: Record, namespace: dict[str, Any]) -> list[str]:
-    """Return the values of a metric under each tie policy, with a dash where the metric has none."""
-    call = make_call(record, is_tied=True).removesuffix(").mean()")
-    cells = []
-    for policy in POLICIES:
-        if policy not in record.ties:
-            cells.append("–")
-            continue
-        convention = fn.conventions["default"].replace(ties=policy)
-        (value,) = eval(f"{call}, convention=convention).mean()", namespace | {"convention": convention}).values()
-        cells.append(f"{value:.4f}")
-    return cells
+def work_by_hand(record: Record, session: Session, equations: Sequence[str]) -> str:
+    """Return equations with their values, of which the last must be that of the library."""
+    values: dict[str, float] = {}
+    lines = []
+    for equation in equations:
+        name, arithmetic = equation.split(" = ")
+        values[name] = compute_latex(arithmetic, values)
+        lines.append(f"{name} &= {arithmetic} = {values[name]:.4g}")
+    if not math.isclose(session.compute(make_call(record)), values[name], rel_tol=1e-12):
+        raise ValueError(f"by hand {record.name} must not be {values[name]}. Correct mathematics.toml")
+    return " \\\\\n".join(lines)
 
 
-def work_by_hand(record: Record, namespace: dict[str, Any]) -> list[str]:
-    """Return the lines of the calculation by hand, if there is one, after a comparison with the library's value."""
-    if record.name not in BY_HAND:
-        return []
-    steps = BY_HAND[record.name]()
-    (value,) = eval(make_call(record), namespace).values()
-    if not math.isclose(value, steps.value, rel_tol=1e-12):
-        raise ValueError(f"by hand {record.name} must be {value}, not {steps.value}. Correct docs/_ext")
-    return steps.lines
+def compute_latex(text: str, values: dict[str, float]) -> float:
+    r"""
+    Return the value of arithmetic in LaTeX, in which names have values.
 
-
-def _format(number: float) -> str:
-    return f"{number:.4f}".rstrip("0").rstrip(".")
-
-
-def _discount(rank: int) -> float:
-    return 1 / math.log2(rank + 1)
-
-
-def _sum_gains(labels: tuple[int, ...]) -> tuple[str, str, float]:
-    """Return the sum of discounted gains in LaTeX with logarithms, with numbers, and its value."""
-    ranks = range(1, len(labels) + 1)
-    logarithms = " + ".join(rf"\frac{{{label}}}{{\log_2 {r + 1}}}" for r, label in zip(ranks, labels, strict=True))
-    terms = [label * _discount(r) for r, label in zip(ranks, labels, strict=True)]
-    return logarithms, " + ".join(map(_format, terms)), sum(terms)
-
-
-def _dcg() -> Steps:
-    logarithms, numbers, value = _sum_gains(LABELS[:3])
-    return Steps([rf"\mathrm{{DCG@}}3 &= {logarithms}", f"&= {numbers} = {_format(value)}"], value)
-
-
-def _ndcg() -> Steps:
-    dcg = _dcg()
-    logarithms, numbers, ideal = _sum_gains(tuple(sorted(LABELS, reverse=True)[:3]))
-    value = dcg.value / ideal
-    return Steps(
-        [
-            *dcg.lines,
-            rf"\mathrm{{IDCG@}}3 &= {logarithms}",
-            f"&= {numbers} = {_format(ideal)}",
-            rf"\mathrm{{nDCG@}}3 &= \frac{{{_format(dcg.value)}}}{{{_format(ideal)}}} = {_format(value)}",
-        ],
-        value,
-    )
-
-
-def _relevant_ranks() -> list[int]:
-    return [r for r, label in enumerate(LABELS, 1) if label >= 1]
-
-
-def _average_precision() -> Steps:
-    ranks = _relevant_ranks()
-    precisions = list(enumerate(ranks, 1))
-    value = sum(n_found / r for n_found, r in precisions) / len(ranks)
-    terms = " + ".join(rf"\frac{{{n_found}}}{{{r}}}" for n_found, r in precisions)
-    return Steps([rf"\mathrm{{AP}} &= \frac{{1}}{{{len(ranks)}}} \left({terms}\right) = {_format(value)}"], value)
-
-
-def _reciprocal_rank() -> Steps:
-    rank = _relevant_ranks()[0]
-    return Steps([rf"\mathrm{{RR}} &= \frac{{1}}{{{rank}}} = {_format(1 / rank)}"], 1 / rank)
-
-
-def _precision() -> Steps:
-    n_found = sum(r <= 3 for r in _relevant_ranks())
-    return Steps([rf"\mathrm{{P@}}3 &= \frac{{{n_found}}}{{3}} = {_format(n_found / 3)}"], n_found / 3)
-
-
-def _recall() -> Steps:
-    n_found = sum(r <= 3 for r in _relevant_ranks())
-    n = len(_relevant_ranks())
-    return Steps([rf"\mathrm{{R@}}3 &= \frac{{{n_found}}}{{{n}}} = {_format(n_found / n)}"], n_found / n)
-
-
-def _success() -> Steps:
-    n_found = sum(r <= 1 for r in _relevant_ranks())
-    return Steps([rf"\mathrm{{Success@}}1 &= \min(1, {n_found}) = {min(1, n_found)}"], min(1, n_found))
-
-
-def _rank_biased_precision() -> Steps:
-    p = 0.8
-    ranks = _relevant_ranks()
-    powers = " + ".join(rf"{p}^{{{r - 1}}}" for r in ranks)
-    value = (1 - p) * sum(p ** (r - 1) for r in ranks)
-    return Steps([rf"\mathrm{{RBP}} &= (1 - {p}) \cdot ({powers}) = {_format(value)}"], value)
-
-
-def _expected_reciprocal_rank() -> Steps:
-    stops = [(2**label - 1, 16) for label in LABELS[:3]]
-    lines = [rf"s_{r} &= \frac{{2^{label} - 1}}{{2^4}} = \frac{{{top}}}{{{bottom}}}"
-             for r, (label, (top, bottom)) in enumerate(zip(LABELS, stops, strict=False), 1)]  # fmt: skip
-    terms = []
-    value = 0.0
-    going_on = 1.0
-    for r, (top, bottom) in enumerate(stops, 1):
-        products = "".join(rf" \cdot \frac{{{bottom - above}}}{{{bottom}}}" for above, _ in stops[: r - 1])
-        terms.append(rf"\frac{{1}}{{{r}}} \cdot \frac{{{top}}}{{{bottom}}}{products}")
-        value += going_on * top / bottom / r
-        going_on *= 1 - top / bottom
-    lines += [rf"\mathrm{{ERR@}}3 &= {terms[0]}"]
-    lines += [f"&+ {term}" for term in terms[1:]]
-    return Steps([*lines, f"&= {_format(value)}"], value)
-
-
-def _binary_preference() -> Steps:
-    lines = [
-        r"R &= 2, \quad O = 2",
-        r"\mathrm{bpref} &= \frac{1}{2} \left(1 - \frac{\min(1, 2)}{\min(2, 2)} + 1 - \frac{\min(1, 2)}{\min(2, 2)}"
-        r"\right) = 0.5",
-    ]
-    return Steps(lines, 0.5)
-
-
-BY_HAND: dict[str, Callable[[], Steps]] = {
-    "nDCG": _ndcg,
-    "DCG": _dcg,
-    "AP": _average_precision,
-    "RR": _reciprocal_rank,
-    "P": _precision,
-    "R": _recall,
-    "Success": _success,
-    "RBP": _rank_biased_precision,
-    "ERR": _expected_reciprocal_rank,
-    "bpref": _binary_preference,
-}
+    >>> compute_latex(r"\frac{x^{2} - 1}{\log_2 8} \cdot \left(1 + \min(1, 3)\right)", {"x": 4.0})
+    10.0
+    """
+    for name, value in values.items():
+        text = text.replace(name, f"({value!r})")
+    for latex, python in (
+        (r"\\left|\\right", ""), (r"\\cdot", "*"), (r"\\min", "min"), (r"\\log_2 (\d+)", r"log2(\1)"),
+        (r"\^\{(\d+)\}", r"**\1"), (r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1) / (\2))"),
+    ):  # fmt: skip
+        text = re.sub(latex, python, text)
+    return float(eval(text, {"log2": math.log2}))
