@@ -1,7 +1,7 @@
 """
 Time the README's two commands in a fresh clone with an empty HOME, and write the times into the README.
 
-Usage: python benchmarks/record_setup.py
+Usage: python -m benchmarks.record_setup
 
 Run it on an idle machine. Packages are downloaded, kernels are built, and the tests must pass. A loop of 10**7
 additions in Python stands beside the times: by it a reader sees how fast the machine is.
@@ -12,14 +12,13 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-import sys
 import tempfile
 import time
 from datetime import date
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
-from readme import ROOT, fill
+from benchmarks.figures import fill_section
+from benchmarks.record import ROOT
 
 KEPT = ("PATH", "LANG", "PIP_", "UV_", "SSL_", "REQUESTS_", "HTTP", "http", "NO_PROXY", "no_proxy")
 
@@ -53,7 +52,7 @@ def main() -> None:
         f"{os.cpu_count()} cores\nwhere a loop of 10⁷ additions in Python takes {loop:.1f} s ({platform.machine()}, "
         f"Python {platform.python_version()}, {date.today()}),\nand on slower ones as much longer as the loop."
     )
-    readme.write_text(fill(readme.read_text(encoding="utf-8"), "setup", text), encoding="utf-8")
+    readme.write_text(fill_section(readme.read_text(encoding="utf-8"), "setup", text), encoding="utf-8")
 
 
 if __name__ == "__main__":

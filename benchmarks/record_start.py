@@ -1,7 +1,7 @@
 """
 Time whole processes from their start to the first value, and write the table into the guide on speed.
 
-Usage: python benchmarks/record_start.py WHEEL_PYTHON PEERS_PYTHON [--trec-eval PROGRAM]
+Usage: python -m benchmarks.record_start WHEEL_PYTHON PEERS_PYTHON [--trec-eval PROGRAM]
 
 WHEEL_PYTHON is a Python with the built wheel and NumPy, PEERS_PYTHON one with the other libraries. Each process
 evaluates nDCG@10 of four documents, and its value is checked. A figure is the least processor time of seven processes,
@@ -20,8 +20,8 @@ import tempfile
 from datetime import date
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
-from readme import ROOT, fill
+from benchmarks.figures import fill_section
+from benchmarks.record import ROOT
 
 GUIDE = ROOT / "docs" / "guides" / "speed_and_threads.md"
 ROUNDS = 7
@@ -119,7 +119,7 @@ def write_table(rows: list[tuple[str, float]], floor: float, python: str) -> Non
         f"`import numpy` takes {floor:.2f} s.\n"
         f"Measured on {date.today()} on {os.cpu_count()} CPUs ({platform.machine()}), {versions}."
     )
-    GUIDE.write_text(fill(GUIDE.read_text(encoding="utf-8"), "start", "\n".join(lines)), encoding="utf-8")
+    GUIDE.write_text(fill_section(GUIDE.read_text(encoding="utf-8"), "start", "\n".join(lines)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ from fastndcg.vector_index import index_recall as index_recall
 from . import reference as reference
 
 __version__: str
-# metrics, generated: python scripts/make_stub.py
+# metrics, generated: scripts/generate
 AP: Metric
 AP_IA: Metric
 AUC: Metric

@@ -1,4 +1,4 @@
-"""Choices of arguments as types. Generated: python scripts/make_stub.py."""
+"""Choices of arguments as types. Generated: scripts/generate."""
 
 from typing import Literal, TypeAlias
 

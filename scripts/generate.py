@@ -1,25 +1,29 @@
 """
-Write the names of metrics, the choices of arguments, and the public names of drop-ins.
+Write the generated texts: names of metrics, choices of arguments, names of drop-ins, the README's demo and counts.
 
-They are in fastndcg/__init__.pyi, as `Literal` types in fastndcg/choices.py, and in docs/reference/drop_ins.md.
+They are in fastndcg/__init__.pyi, as `Literal` types in fastndcg/choices.py, in docs/reference/drop_ins.md, README.md
+and docs/index.md.
 
-Usage: python scripts/make_stub.py [--check]
+Usage: scripts/generate [--check]
 
-The metrics come from the catalogue. With --check, write nothing and exit with 1 if a file is out of date.
+With --check, write nothing and exit with 1 if a file is out of date. `scripts/bench --figures` writes the figures.
 """
 
 from __future__ import annotations
 
-import argparse
+import contextlib
 import importlib
+import io
 import re
 import sys
 import textwrap
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from fastndcg.cli import main as run_command
+from fastndcg.metrics.families import CATALOG, records_of
+from fastndcg.named_conventions import conventions
 
+ROOT = Path(__file__).resolve().parents[1]
 DROP_IN_PAGE = """# Drop-ins
 
 A drop-in has the functions of another library, with its signatures, values and errors. Change the import, and keep
@@ -28,30 +32,48 @@ the code. Where the original has a bug that [the page of the program](../numbers
 The drop-ins pass scikit-learn's own tests of these functions, and the cases of pytrec_eval's. `pytest benchmarks
 -k drop_in` measures each against its original, in the form that the original takes.
 """
-METRICS = re.compile(r"(?<=scripts/make_stub.py\n).*", re.DOTALL)  # to the end of the stub
 
 
 def main() -> int:
     """Write or check the files."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    is_check = parser.parse_args().check
-    from fastndcg.metrics.families import records_of
-
-    stub = ROOT / "fastndcg" / "__init__.pyi"
     metrics = "".join(f"{name}: Metric\n" for name in sorted(record.name for record in records_of("evaluate")))
-    texts = {stub: METRICS.sub(metrics, stub.read_text(encoding="utf-8"))}
-    texts[stub.with_name("choices.py")] = make_choices()
-    texts[ROOT / "docs" / "reference" / "drop_ins.md"] = make_drop_in_page()
-    is_current = True
-    for path, text in texts.items():
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            is_current = False
-            if is_check:
-                print(f"{path.relative_to(ROOT)}: out of date. Run python scripts/make_stub.py")
-            else:
-                path.write_text(text, encoding="utf-8")
-    return int(is_check and not is_current)
+    demo = f"```text\n{make_demo()}```\n"
+    n_metrics = ("(?<=nDCG, MAP, MRR and )[0-9]+(?= more)", str(len(CATALOG) - 3))
+    n_conventions = ("(?<=LightGBM's nDCG, and )[0-9]+(?= more)", str(len(conventions) - 2))  # and without default
+    texts = {
+        "fastndcg/__init__.pyi": replace("fastndcg/__init__.pyi", ("(?<=scripts/generate\n).*", metrics)),
+        "fastndcg/choices.py": make_choices(),
+        "docs/reference/drop_ins.md": make_drop_in_page(),
+        "docs/index.md": replace("docs/index.md", n_metrics),
+        "README.md": replace("README.md", n_metrics, n_conventions, ("(?<=<!-- demo -->\n).*(?=<!-- /demo -->)", demo)),
+    }
+    changed = [name for name, text in texts.items() if (ROOT / name).read_text(encoding="utf-8") != text]
+    if sys.argv[1:] == ["--check"]:
+        print(*(f"{name}: out of date. Run scripts/generate\n" for name in changed), sep="", end="")
+        return int(bool(changed))
+    for name in changed:
+        (ROOT / name).write_text(texts[name], encoding="utf-8")
+    return 0
+
+
+def replace(name: str, *replacements: tuple[str, str]) -> str:
+    """Return the text of a file with other texts in place of what patterns match."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for pattern, new in replacements:
+        text, n_found = re.subn(pattern, lambda _, new=new: new, text, flags=re.DOTALL)
+        if not n_found:
+            raise SystemExit(f"{name} has no place for a generated text. Write one that matches {pattern}")
+    return text
+
+
+def make_demo() -> str:
+    """Return the output of `fastndcg evaluate`."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        code = run_command(["evaluate"])
+    if code:
+        raise SystemExit("`fastndcg evaluate` failed: run it for its message")
+    return printed.getvalue()
 
 
 def make_drop_in_page() -> str:
@@ -124,7 +146,7 @@ def make_choices() -> str:
         "Verdict": settings.VERDICTS,
         "WrittenFormat": WRITERS,
     }
-    lines = ['"""Choices of arguments as types. Generated: python scripts/make_stub.py."""', ""]
+    lines = ['"""Choices of arguments as types. Generated: scripts/generate."""', ""]
     lines += ["from typing import Literal, TypeAlias", ""]
     for name, values in choices.items():
         text = ", ".join(f'"{value}"' for value in values)
