@@ -25,7 +25,6 @@ RULES: dict[str, Rule] = {
         kernels.instructions_have_twins,
         kernels.loaded_kernels_exist,
         kernels.catalogue_is_complete,
-        kernels.metrics_read_back,
         kernels.import_is_light,
         texts.docstrings_are_complete,
         texts.messages_are_short,

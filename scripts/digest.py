@@ -9,7 +9,6 @@ on stderr, and the exit code is 1 if there are any. `--every N` computes one cas
 that the code may move.
 """
 
-# ruff: noqa: B023  each function is called before the loop that makes it goes on
 from __future__ import annotations
 
 import argparse
@@ -19,6 +18,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice, pairwise
 from pathlib import Path
@@ -54,6 +54,10 @@ FIELDS = {
     "no_relevant": ("skipped", "undefined"),
     "precision_mean": ("micro",),
 }
+DESIGNS = ({}, {"clusters": np.arange(300) // 3}, {"weights": np.arange(1, 301), "strata": np.arange(300) % 4})
+TORCHMETRICS = (
+    "normalized_dcg", "average_precision", "reciprocal_rank", "precision", "recall", "hit_rate", "fall_out",
+)  # fmt: skip
 REPLACED = {"missing_in_run": "zero", "negative_labels": "zero"}  # so that each convention takes the same data
 Lines = Iterator[tuple[str, Any]]
 
@@ -93,6 +97,11 @@ def attempt(compute: Callable[[], Any]) -> Any:
     except (fn.FastndcgError, ValueError, TypeError, ZeroDivisionError, RuntimeError) as error:
         names = [base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"]
         return f"raises {names[0]}"
+
+
+def values(*arguments: Any, **options: Any) -> Callable[[], Any]:
+    """Return a function that evaluates, for its values."""
+    return lambda: fn.evaluate(*arguments, **options).values
 
 
 def random_rankings(n_queries: int, most: int, seed: int, *, lowest: int = 0) -> fn.Rankings:
@@ -138,10 +147,7 @@ def metrics_by_convention() -> Lines:
             variant = convention.replace(ties=ties)
             for metric in metrics:
                 for data, cases in (("long", rankings), ("short", small)):
-                    yield (
-                        f"{name} {ties} {metric} {data}",
-                        lambda: fn.evaluate(cases, metrics=[metric], convention=variant).values,
-                    )
+                    yield f"{name} {ties} {metric} {data}", values(cases, metrics=[metric], convention=variant)
 
 
 def metrics_by_field() -> Lines:
@@ -151,14 +157,10 @@ def metrics_by_field() -> Lines:
         for choice in choices:
             rankings = random_rankings(60, 60, 9, lowest=-1 if field == "negative_labels" else 0)
             for ties in ("average", "id_descending", "best"):
-                convention = fn.conventions["default"].replace(
-                    ties=ties, **{field: tuple(choice) if isinstance(choice, list) else choice}
-                )
+                own = {field: tuple(choice) if isinstance(choice, list) else choice}
+                convention = fn.conventions["default"].replace(ties=ties, **own)
                 for metric in metrics:
-                    yield (
-                        f"{field}={choice} {ties} {metric}",
-                        lambda: fn.evaluate(rankings, metrics=[metric], convention=convention).values,
-                    )
+                    yield f"{field}={choice} {ties} {metric}", values(rankings, metrics=[metric], convention=convention)
 
 
 def threads_and_dtypes() -> Lines:
@@ -169,23 +171,19 @@ def threads_and_dtypes() -> Lines:
     offsets = np.arange(0, 400_001, 100)
     metrics = "ndcg@10,ndcg,map,rr,p@5,recall@100,auc,err@20,bpref,rbp"
     for threads in (1, 2, 3):
-        yield (
-            f"threads {threads}",
-            lambda: fn.evaluate(labels, scores, metrics, offsets=offsets, threads=threads).values,
-        )
+        yield f"threads {threads}", values(labels, scores, metrics, offsets=offsets, threads=threads)
     for dtype in ("u1", "i1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "longdouble"):
-        yield f"labels {dtype}", lambda: fn.evaluate(labels.astype(dtype), scores, metrics, offsets=offsets).values
+        yield f"labels {dtype}", values(labels.astype(dtype), scores, metrics, offsets=offsets)
         if dtype not in ("u1", "i1", "f2"):
-            converted = scores.astype(dtype)
-            yield f"scores {dtype}", lambda: fn.evaluate(labels, converted, metrics, offsets=offsets).values
+            yield f"scores {dtype}", values(labels, scores.astype(dtype), metrics, offsets=offsets)
     long = np.array([0, 300_000, 400_000])
-    yield "two long queries", lambda: fn.evaluate(labels, scores, metrics, offsets=long).values
+    yield "two long queries", values(labels, scores, metrics, offsets=long)
     evaluator = fn.Evaluator(labels, metrics, offsets=offsets)
     systems = (scores, -scores, scores.astype("f4"))
     yield "evaluator", lambda: [evaluator.evaluate(system).values for system in systems]
     for name in ("ndcg", "dcg", "average_precision", "reciprocal_rank", "precision", "recall", "success", "f_score"):
-        yield f"fn.{name}", lambda: getattr(fn, name)(labels, scores, offsets, k=10)
-    yield "fn.r_precision", lambda: fn.r_precision(labels, scores, offsets)
+        yield f"fn.{name}", partial(getattr(fn, name), labels, scores, offsets, k=10)
+    yield "fn.r_precision", partial(fn.r_precision, labels, scores, offsets)
 
 
 def columns(rows: list[Any], value: str) -> dict[str, list[Any]]:
@@ -210,28 +208,19 @@ def forms() -> Lines:
     random = np.random.default_rng(11)
     queries = range(60)
     documents = range(200)
-    qrels = [
-        (f"q{q}", f"d{d}", int(random.integers(-1, 4)))
-        for q in queries
-        for d in random.choice(documents, 15, replace=False)
-    ]
-    run = [
-        (f"q{q}", f"d{d}", float(random.integers(0, 40)) / 4)
-        for q in range(3, 64)
-        for d in random.choice(documents, 30, replace=False)
-    ]
+    qrels = [(f"q{q}", f"d{d}", int(random.integers(-1, 4)))
+             for q in queries for d in random.choice(documents, 15, replace=False)]  # fmt: skip
+    run = [(f"q{q}", f"d{d}", float(random.integers(0, 40)) / 4)
+           for q in range(3, 64) for d in random.choice(documents, 30, replace=False)]  # fmt: skip
     metrics = "ndcg,ndcg@10,map,rr,p@5,recall@100,bpref,judged@10,infap"
 
     sides = columns(qrels, "label"), columns(run, "score")
     dicts = nested(qrels), nested(run)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        inputs: dict[str, tuple[Any, Any]] = {
-            "dicts": dicts,
-            "values": (fn.Qrels(dicts[0]), fn.Run(dicts[1])),
-        }
+        inputs: dict[str, Any] = {"dicts": dicts, "values": (fn.Qrels(dicts[0]), fn.Run(dicts[1]))}
         for maker in (pd.DataFrame, pl.DataFrame, pa.table):
-            inputs[maker.__module__] = tuple(map(maker, sides))
+            inputs[maker.__module__] = map(maker, sides)
         texts = {
             "trec": (
                 "".join(f"{q} 0 {d} {v}\n" for q, d, v in qrels),
@@ -245,21 +234,23 @@ def forms() -> Lines:
             paths = [folder / f"{name}-{side}.gz" for side in ("qrels", "run")]
             for path, text in zip(paths, pair, strict=True):
                 path.write_bytes(gzip.compress(text.encode()))
-            inputs[name] = tuple(paths)
+            inputs[name] = paths
         paths = [folder / f"{side}.parquet" for side in ("qrels", "run")]
         for path, table in zip(paths, sides, strict=True):
             pl.DataFrame(table).write_parquet(path, row_group_size=100)
-        inputs["parquet"] = tuple(paths)
+        inputs["parquet"] = paths
         for name, (truth, predictions) in inputs.items():
             for convention in ("default", "trec_eval", "trec_eval_9_c", "ranx", "sklearn"):
                 for ties in ("average", "id_descending"):
                     variant = fn.conventions[convention].replace(ties=ties, **REPLACED)
+                    evaluate = partial(fn.evaluate, truth, predictions, metrics, convention=variant)
+                    yield f"form {name} {convention} {ties}", partial(summarise, evaluate)
 
-                    def values() -> Any:
-                        result = fn.evaluate(truth, predictions, metrics, convention=variant)
-                        return [result.values, result.query_ids, list(result.mean().values())]
 
-                    yield f"form {name} {convention} {ties}", values
+def summarise(evaluate: Callable[[], fn.Results]) -> list[Any]:
+    """Return the values, the queries and the means of results."""
+    result = evaluate()
+    return [result.values, result.query_ids, list(result.mean().values())]
 
 
 def scored_frames() -> Lines:
@@ -274,14 +265,12 @@ def scored_frames() -> Lines:
         folder = Path(scratch)
         for name, table in (("sorted", scored), ("shuffled", shuffled)):
             table.write_parquet(folder / f"{name}.parquet", row_group_size=70)
-            yield f"scored frame {name}", lambda: fn.evaluate(table, metrics="ndcg@5,map").values
-            yield (
-                f"scored parquet {name}",
-                lambda: fn.evaluate(fn.Rows(folder / f"{name}.parquet", memory="1MB"), metrics="ndcg@5,map").values,
-            )
+            yield f"scored frame {name}", values(table, metrics="ndcg@5,map")
+            rows = fn.Rows(folder / f"{name}.parquet", memory="1MB")
+            yield f"scored parquet {name}", values(rows, metrics="ndcg@5,map")
     lists = scored.group_by("query", maintain_order=True).agg("label", "score")
-    yield "ragged", lambda: fn.evaluate(lists["label"], lists["score"], "ndcg@5,map").values
-    yield "arrow lists", lambda: fn.evaluate(lists.to_arrow(), metrics="ndcg@5,map").values
+    yield "ragged", values(lists["label"], lists["score"], "ndcg@5,map")
+    yield "arrow lists", values(lists.to_arrow(), metrics="ndcg@5,map")
     stream = fn.StreamingEvaluator("ndcg@5,map")
     for start, stop in pairwise((0, 150, 300, 450, len(scored))):
         attempt(lambda start=start, stop=stop: stream.update(scored[start:stop]))
@@ -299,12 +288,9 @@ def recommendations() -> Lines:
     metrics = "ndcg@10,map,rr,p@5,recall@20,success@3"
     for convention in ("default", "rectools", "replay", "implicit", "lenskit", "recommenders"):
         if convention in fn.conventions:
-            yield (
-                f"recommended {convention}",
-                lambda: fn.evaluate(matrix, recommended, metrics, convention=convention).values,
-            )
+            yield f"recommended {convention}", values(matrix, recommended, metrics, convention=convention)
     ragged = fn.Recommendations([row[: i % 20].tolist() for i, row in enumerate(recommended)])
-    yield "recommended ragged", lambda: fn.evaluate(matrix, ragged, metrics).values
+    yield "recommended ragged", values(matrix, ragged, metrics)
     names = "coverage, gini, entropy, personalisation, popularity, novelty@10, serendipity@10, ILD@5"
     beyond = fn.beyond_accuracy(recommended, names, interactions=matrix, liked=matrix, vectors=random.random((500, 8)))
     yield "beyond accuracy", lambda: beyond.values
@@ -324,25 +310,17 @@ def drop_ins() -> Lines:
 
     for k in (None, 3):
         for is_ignored in (False, True):
-            yield (
-                f"sklearn ndcg {k} {is_ignored}",
-                lambda: sklearn.ndcg_score(truth, scores, k=k, ignore_ties=is_ignored),
-            )
-            yield f"sklearn dcg {k} {is_ignored}", lambda: sklearn.dcg_score(truth, scores, k=k, ignore_ties=is_ignored)
-    yield "sklearn lrap", lambda: sklearn.label_ranking_average_precision_score(binary, scores)
+            for name, function in (("ndcg", sklearn.ndcg_score), ("dcg", sklearn.dcg_score)):
+                yield f"sklearn {name} {k} {is_ignored}", partial(function, truth, scores, k=k, ignore_ties=is_ignored)
+    yield "sklearn lrap", partial(sklearn.label_ranking_average_precision_score, binary, scores)
     qrels = {f"q{q}": {f"d{d}": int(truth[q, d]) for d in range(12) if d % 5} for q in range(40)}
     run = {f"q{q}": {f"d{d}": float(scores[q, d]) for d in range(12)} for q in range(40)}
     measures = set(pytrec_eval.supported_measures) - {"runid", "relstring"}
-    yield (
-        "pytrec_eval",
-        lambda: {
-            q: dict(sorted(v.items()))
-            for q, v in sorted(pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run).items())
-        },
-    )
+    found = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run)
+    yield "pytrec_eval", lambda: {query: dict(sorted(own.items())) for query, own in sorted(found.items())}
     names = ["ndcg@10", "map", "mrr", "precision@5", "recall@3", "hit_rate@2", "f1@4", "r-precision", "ndcg_burges"]
     for name in names:
-        yield f"ranx {name}", lambda: ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), name)
+        yield f"ranx {name}", partial(ranx.evaluate, ranx.Qrels(qrels), ranx.Run(run), name)
     yield "explain", lambda: str(fn.explain(qrels, run, "ndcg@5", query="q3"))
     if find_spec("torch") is None:
         return
@@ -353,22 +331,11 @@ def drop_ins() -> Lines:
     indexes = torch.arange(40).repeat_interleave(12)
     preds = torch.tensor(scores.ravel() + 0.1)
     target = torch.tensor(binary.ravel())
-    for name in (
-        "normalized_dcg",
-        "average_precision",
-        "reciprocal_rank",
-        "precision",
-        "recall",
-        "hit_rate",
-        "fall_out",
-    ):
+    for name in TORCHMETRICS:
         function = getattr(torchmetrics, f"retrieval_{name}")
         for top_k in (None, 3):
-            yield (
-                f"torchmetrics {name} {top_k}",
-                lambda: np.asarray(function(preds, target, top_k=top_k, indexes=indexes)),
-            )
-            yield f"torchmetrics {name} {top_k} one", lambda: float(function(preds[:12], target[:12], top_k=top_k))
+            yield f"torchmetrics {name} {top_k}", partial(function, preds, target, top_k=top_k, indexes=indexes)
+            yield f"torchmetrics {name} {top_k} one", partial(function, preds[:12], target[:12], top_k=top_k)
 
 
 def statistics() -> Lines:
@@ -380,23 +347,14 @@ def statistics() -> Lines:
     for interval in ("auto", "percentile", "t"):
         for test in ("randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey"):
             for correction in ("holm", "bh"):
-                for extra in (
-                    {},
-                    {"clusters": np.arange(300) // 3},
-                    {"weights": np.arange(1, 301), "strata": np.arange(300) % 4},
-                ):
+                for extra in DESIGNS:
                     options = {"interval": interval, "test": test, "correction": correction, "replicates": 500, **extra}
-
-                    def compared() -> Any:
-                        comparison = fn.compare(labels, systems, "ndcg@10,map", offsets=offsets, **options)
-                        return comparison.to_json()
-
-                    yield f"compare {interval} {test} {correction} {'-'.join(extra)}", compared
+                    compare = partial(fn.compare, labels, systems, "ndcg@10,map", offsets=offsets, **options)
+                    name = f"compare {interval} {test} {correction} {'-'.join(extra)}"
+                    yield name, lambda compare=compare: compare().to_json()
     for aggregate in ("ndcg@10", "gm_map", "median(ndcg@10)", "q10(ndcg@10)"):
-        yield (
-            f"aggregate {aggregate}",
-            lambda: list(fn.evaluate(labels, systems["a"], aggregate, offsets=offsets).mean().values()),
-        )
+        evaluate = partial(fn.evaluate, labels, systems["a"], aggregate, offsets=offsets)
+        yield f"aggregate {aggregate}", lambda evaluate=evaluate: list(evaluate().mean().values())
     comparison = fn.compare(labels, systems, "ndcg@10", offsets=offsets, replicates=200)
     yield "markdown", comparison.to_markdown
     yield "latex", comparison.to_latex
@@ -409,23 +367,13 @@ def recorded_runs() -> Lines:
     for path in sorted((DRAWN_RUNS / "runs").iterdir()):
         for convention, step in (("trec_eval", 1), ("trec_eval_9", 7), ("default", 7)):
             for metric in metrics[::step]:
-                yield (
-                    f"{path.name} {convention} {metric}",
-                    lambda: fn.evaluate(qrels, path, [metric], convention=convention).values,
-                )
+                yield f"{path.name} {convention} {metric}", values(qrels, path, [metric], convention=convention)
 
 
 GROUPS = (
-    metrics_by_convention,
-    metrics_by_field,
-    threads_and_dtypes,
-    forms,
-    scored_frames,
-    recommendations,
-    drop_ins,
-    statistics,
-    recorded_runs,
-)
+    metrics_by_convention, metrics_by_field, threads_and_dtypes, forms, scored_frames, recommendations, drop_ins,
+    statistics, recorded_runs,
+)  # fmt: skip
 
 
 def main() -> int:

@@ -54,7 +54,7 @@ def catalogue_is_complete(root: Path) -> Iterator[str]:
     functions = _read_places(root, "fastndcg/engine/compute")
     twins = _read_places(root, "fastndcg/metrics/families")
     tested = set[str]().union(*map(_words_in_tests, (root / "tests" / "definitions").rglob("test_*.py")))
-    for record in read_catalogue(root)["records"]:
+    for record in read_catalogue(root):
         for place in (record["place"], *(variant[2] for variant in record["variants"])):
             if place not in functions:
                 yield f"families: {record['name']} names the function {place}, which is not there"
@@ -111,11 +111,6 @@ def _top_names(file: File) -> set[str]:
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
     return names
-
-
-def metrics_read_back(root: Path) -> Iterator[str]:
-    """Check that the text of every metric and alias parses to its value, and the value's text parses back."""
-    yield from read_catalogue(root)["not_read_back"]
 
 
 def import_is_light(root: Path) -> Iterator[str]:

@@ -50,8 +50,6 @@ BREAKS = {
         "Lost has no definition test"),
     "a record without a use": ("catalogue_is_complete", DCG, RECORD, RECORD.replace("use", "range"),
         "nDCG must have a use"),
-    "an alias that means another metric": ("metrics_read_back", DCG, 'aliases=("dcg",)', 'aliases=("dcg", "mrr")',
-        "'mrr' does not read as DCG"),
     "an optional package at the top of a file": ("import_is_light", "fastndcg/runtime/escapes.py", "\nimport re\n",
         "\nimport re\nimport hypothesis\n", "its import must not import"),
     "a message that may be long": ("messages_are_short", "fastndcg/runtime/threads.py", "{shorten(threads)}",
