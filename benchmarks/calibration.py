@@ -311,41 +311,33 @@ def format_cell(cell: Cell) -> str:
 
 
 def format_tables(repeats: int) -> str:
-    """Return the tables of the page: a summary, the grid by kind of values, and weights."""
-    head = " | ".join(f"p = {p}" for p in PROBABILITIES)
-    rule = "| --- " * (len(PROBABILITIES) + 1) + "|"
+    """Return the tables of the page: a summary, the grid by kind of values, weights, gates and judges."""
     grid = compute_grid(repeats)
-    summary = [
-        "| values | least coverage of t | of `auto` | mean width, in widths of t, where t covers | "
-        "also where t is often a point |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    every = [cell for cells in grid.values() for cell in cells.values()]
-    for kind, cells in [*((kind, list(cells.values())) for kind, cells in grid.items()), ("all", every)]:
-        ratios = [cell.ratio for cell in cells if has_reliable_t(cell)]
-        with_points = [cell.ratio for cell in cells if cell.t >= COVERS]
-        least_t, least_auto = (
-            100 * min(rates) for rates in ([cell.t for cell in cells], [cell.auto for cell in cells])
-        )
-        summary.append(
-            f"| {kind} | {least_t:.1f} % | {least_auto:.1f} % | {np.mean(ratios):.2f} ({len(ratios)} cells) | "
-            f"{np.mean(with_points):.2f} ({len(with_points)} cells) |"
-        )
-    texts = ["\n".join(summary)]
-    for kind, by_place in grid.items():
-        rows = [f"| {n} | {' | '.join(format_cell(by_place[n, p]) for p in PROBABILITIES)} |" for n in SIZES]
-        texts.append("\n".join([f"### {kind}", "", f"| queries | {head} |", rule, *rows]))
-    rows = [f"| {kind} | {' | '.join(map(format_cell, row))} |" for kind, row in compute_weighted(repeats).items()]
-    texts.append("\n".join(["### 200 queries with Zipf's weights", "", f"| values | {head} |", rule, *rows]))
-    texts += [
-        format_gate(),
-        format_gate(verdicts=True),
-        format_verdicts(repeats),
-        format_clear(repeats),
-        format_widths(),
-        format_judges(repeats // 2),
-    ]
-    return "\n\n".join(texts) + "\n"
+    by_kind = {kind: list(cells.values()) for kind, cells in grid.items()}
+    head = [
+        "values", "least coverage of t", "of `auto`", "mean width, in widths of t, where t covers",
+        "also where t is often a point",
+    ]  # fmt: skip
+    every = [cell for cells in by_kind.values() for cell in cells]
+    texts = [format_table(head, (summarise(kind, cells) for kind, cells in {**by_kind, "all": every}.items()))]
+    tables = {
+        kind: ("queries", {str(n): [by_place[n, p] for p in PROBABILITIES] for n in SIZES})
+        for kind, by_place in grid.items()
+    }
+    tables["200 queries with Zipf's weights"] = ("values", compute_weighted(repeats))
+    for title, (first, cells) in tables.items():
+        rows = ([name, *map(format_cell, row)] for name, row in cells.items())
+        texts.append(f"### {title}\n\n{format_table([first, *(f'p = {p}' for p in PROBABILITIES)], rows)}")
+    gates = [format_gate(), format_gate(verdicts=True), format_verdicts(repeats), format_clear(repeats)]
+    return "\n\n".join([*texts, *gates, format_widths(), format_judges(repeats // 2)]) + "\n"
+
+
+def summarise(kind: str, cells: list[Cell]) -> list[str]:
+    """Return the row of a kind of values in the summary."""
+    least = (f"{100 * min(rates):.1f} %" for rates in ([cell.t for cell in cells], [cell.auto for cell in cells]))
+    chosen = [cell for cell in cells if has_reliable_t(cell)], [cell for cell in cells if cell.t >= COVERS]
+    widths = (f"{np.mean([cell.ratio for cell in own]):.2f} ({len(own)} cells)" for own in chosen)
+    return [kind, *least, *widths]
 
 
 def draw_without_ties(generator: np.random.Generator, n: int, p: float, repeats: int) -> tuple[Array, float]:

@@ -20,12 +20,11 @@ Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
 DuplicateChoice: TypeAlias = Literal["raise", "first", "best", "sum", "counted"]
 DuplicateRanks: TypeAlias = Literal["kept", "closed"]
 Family: TypeAlias = Literal["table", "metric"]
-Format: TypeAlias = Literal["parquet", "arrow", "json", "csv", "msmarco", "trec", "jsonl", "trec_diversity"]
 FloorBy: TypeAlias = Literal["value", "limit"]
+Format: TypeAlias = Literal["parquet", "arrow", "json", "csv", "msmarco", "trec", "jsonl", "trec_diversity"]
 FusionKind: TypeAlias = Literal["scores", "ranks", "training", "normalization"]
-IntervalMethod: TypeAlias = Literal["auto", "t", "percentile", "betting"]
-PartInterval: TypeAlias = Literal["auto", "t"]
 GateInterval: TypeAlias = Literal["auto", "t", "betting"]
+IntervalMethod: TypeAlias = Literal["auto", "t", "percentile", "betting"]
 JudgingMethod: TypeAlias = Literal["difference", "move_to_front", "max_mean", "depth"]
 MetricFamily: TypeAlias = Literal[
     "gains", "counts", "first_relevant", "cascades", "pairs", "judgments", "subtopics", "agreement", "beyond_accuracy",
@@ -33,13 +32,14 @@ MetricFamily: TypeAlias = Literal[
 ]  # fmt: skip
 MetricFunction: TypeAlias = Literal["evaluate", "agreement", "beyond_accuracy", "evaluate_spans"]
 MissingTruth: TypeAlias = Literal["raise", "skip", "unretrieved"]
+PartInterval: TypeAlias = Literal["auto", "t"]
 PlotKind: TypeAlias = Literal["forest", "curve", "histogram"]
 RanxKind: TypeAlias = Literal["json", "trec", "gz", "parquet"]
 RanxTest: TypeAlias = Literal["student", "fisher", "tukey"]
-Similarity: TypeAlias = Literal["dot", "cosine", "euclidean", "hamming"]
-SpanOverlap: TypeAlias = Literal["union", "counted"]
 ResponseMethod: TypeAlias = Literal["predict", "predict_proba", "decision_function"]
 ResultRows: TypeAlias = Literal["pair", "query"]
+Similarity: TypeAlias = Literal["dot", "cosine", "euclidean", "hamming"]
+SpanOverlap: TypeAlias = Literal["union", "counted"]
 TestName: TypeAlias = Literal["randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "tukey"]
 TiePolicy: TypeAlias = Literal[
     "average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed", "mean_rank"

@@ -35,25 +35,14 @@ DRAWN_RUNS = ROOT / "tests" / "data" / "drawn_runs"
 TIES = ("average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed")
 CUTOFFS = (None, 1, 3, 10, 64)
 FIELDS = {
-    "gain": ("exp2", "binary"),
-    "label_fractions": ("cut off",),
-    "discount": ("log2(max(r, 2))", "1/r", "none", [1.0, 0.5, 0.25]),
-    "ideal": ("k best", "min(k, n_retrieved)"),
-    "pool": ("retrieved",),
-    "relevant": ("above 0", "above 0.5"),
-    "default_k": (5,),
-    "undefined": (0, 1, "raise"),
-    "unjudged": ("removed",),
-    "negative_labels": ("zero", "keep", "removed"),
-    "missing_in_run": ("skip", "raise"),
-    "missing_in_qrels": ("undefined", "raise"),
-    "nan_scores": ("last",),
-    "score_dtype": ("float32",),
-    "ap_denominator": ("min(k, n_relevant)", "n_hits", "k"),
-    "precision_denominator": ("min(k, n_retrieved)",),
-    "no_relevant": ("skipped", "undefined"),
-    "precision_mean": ("micro",),
-}
+    "gain": ("exp2", "binary"), "label_fractions": ("cut off",),
+    "discount": ("log2(max(r, 2))", "1/r", "none", [1.0, 0.5, 0.25]), "ideal": ("k best", "min(k, n_retrieved)"),
+    "pool": ("retrieved",), "relevant": ("above 0", "above 0.5"), "default_k": (5,), "undefined": (0, 1, "raise"),
+    "unjudged": ("removed",), "negative_labels": ("zero", "keep", "removed"), "missing_in_run": ("skip", "raise"),
+    "missing_in_qrels": ("undefined", "raise"), "nan_scores": ("last",), "score_dtype": ("float32",),
+    "ap_denominator": ("min(k, n_relevant)", "n_hits", "k"), "precision_denominator": ("min(k, n_retrieved)",),
+    "no_relevant": ("skipped", "undefined"), "precision_mean": ("micro",),
+}  # fmt: skip
 DESIGNS = ({}, {"clusters": np.arange(300) // 3}, {"weights": np.arange(1, 301), "strata": np.arange(300) % 4})
 TORCHMETRICS = (
     "normalized_dcg", "average_precision", "reciprocal_rank", "precision", "recall", "hit_rate", "fall_out",

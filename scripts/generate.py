@@ -14,14 +14,16 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import pkgutil
 import re
 import sys
 import textwrap
 from pathlib import Path
 
 from fastndcg.cli import main as run_command
-from fastndcg.metrics.families import CATALOG, records_of
-from fastndcg.named_conventions import conventions
+from fastndcg.discovery import CUSTOM
+from fastndcg.metrics.families import CATALOG, FAMILIES, records_of
+from fastndcg.named_conventions import KINDS, conventions
 
 ROOT = Path(__file__).resolve().parents[1]
 DROP_IN_PAGE = """# Drop-ins
@@ -32,6 +34,39 @@ the code. Where the original has a bug that [the page of the program](../numbers
 The drop-ins pass scikit-learn's own tests of these functions, and the cases of pytrec_eval's. `pytest benchmarks
 -k drop_in` measures each against its original, in the form that the original takes.
 """
+CHOICES = {  # by the name of the type: the registry that the package checks arguments against
+    "AbsentTreatment": "fusion.conventions:ABSENT_CHOICES",
+    "AggregateName": "metrics.families:AGGREGATES",
+    "Alternative": "statistics.settings:ALTERNATIVES",
+    "BoardMean": "statistics.settings:BOARD_MEANS",
+    "BoardUnit": "statistics.settings:BOARD_UNITS",
+    "Competitors": "results.kinds:COMPETITORS",
+    "ConventionName": "named_conventions:conventions",
+    "Correction": "statistics.settings:CORRECTIONS",
+    "DuplicateChoice": "inputs.duplicates:CHOICES",
+    "DuplicateRanks": "inputs.duplicates:RANKS",
+    "Family": "statistics.settings:FAMILIES",
+    "FloorBy": "statistics.settings:FLOORS_BY",
+    "Format": "inputs.formats:FORMATS_BY_NAME",
+    "FusionKind": "discovery:FUSION_KINDS",
+    "GateInterval": "statistics.settings:GATE_INTERVALS",
+    "IntervalMethod": "statistics.settings:INTERVALS",
+    "JudgingMethod": "judging.next_judgments:METHODS",
+    "MetricFunction": "discovery:FUNCTIONS",
+    "MissingTruth": "recommenders.item_selection:MISSING_TRUTH",
+    "PartInterval": "statistics.settings:PART_INTERVALS",
+    "PlotKind": "reports.plots:KINDS",
+    "RanxKind": "compat.ranx.data:KINDS",
+    "RanxTest": "compat.ranx.comparison:TESTS",
+    "ResponseMethod": "integrations.sklearn:RESPONSE_METHODS",
+    "ResultRows": "results.kinds:ROWS",
+    "Similarity": "scoring.embeddings:SIMILARITIES",
+    "SpanOverlap": "metrics.families.spans:OVERLAP.choices",
+    "TestName": "statistics.settings:TESTS",
+    "TiePolicy": "named_conventions.named_choices:TIES",
+    "Verdict": "statistics.settings:VERDICTS",
+    "WrittenFormat": "inputs.writers:WRITERS",
+}
 
 
 def main() -> int:
@@ -92,63 +127,13 @@ def make_drop_in_page() -> str:
 
 
 def make_choices() -> str:
-    """Return the text of fastndcg/choices.py, from the registries that the package checks arguments against."""
-    from fastndcg.compat.ranx import data as ranx_data
-    from fastndcg.compat.ranx.comparison import TESTS as TESTS_OF_RANX
-    from fastndcg.discovery import CUSTOM, FUNCTIONS, FUSION_KINDS
-    from fastndcg.fusion.conventions import ABSENT_CHOICES
-    from fastndcg.inputs import duplicates
-    from fastndcg.inputs.formats import FORMATS_BY_NAME
-    from fastndcg.inputs.writers import WRITERS
-    from fastndcg.integrations.sklearn import RESPONSE_METHODS
-    from fastndcg.judging.next_judgments import METHODS as JUDGING_METHODS
-    from fastndcg.metrics.families import AGGREGATES, FAMILIES
-    from fastndcg.metrics.families.spans import OVERLAP
-    from fastndcg.named_conventions import CHOICES, KINDS, conventions
-    from fastndcg.recommenders.item_selection import MISSING_TRUTH
-    from fastndcg.reports.plots import KINDS as KINDS_OF_PLOTS
-    from fastndcg.results.kinds import COMPETITORS, ROWS
-    from fastndcg.scoring.embeddings import SIMILARITIES
-    from fastndcg.statistics import settings
-
-    choices = {
-        "AbsentTreatment": ABSENT_CHOICES,
-        "AggregateName": AGGREGATES,
-        "Alternative": settings.ALTERNATIVES,
-        "BoardMean": settings.BOARD_MEANS,
-        "BoardUnit": settings.BOARD_UNITS,
-        "Competitors": COMPETITORS,
-        "ConventionKind": dict.fromkeys(["default", *KINDS.values()]),
-        "ConventionName": conventions,
-        "Correction": settings.CORRECTIONS,
-        "DuplicateChoice": duplicates.CHOICES,
-        "DuplicateRanks": duplicates.RANKS,
-        "Family": settings.FAMILIES,
-        "Format": FORMATS_BY_NAME,
-        "FloorBy": settings.FLOORS_BY,
-        "FusionKind": FUSION_KINDS,
-        "IntervalMethod": settings.INTERVALS,
-        "PartInterval": settings.PART_INTERVALS,
-        "GateInterval": settings.GATE_INTERVALS,
-        "JudgingMethod": JUDGING_METHODS,
-        "MetricFamily": [*FAMILIES, CUSTOM],
-        "MetricFunction": FUNCTIONS,
-        "MissingTruth": MISSING_TRUTH,
-        "PlotKind": KINDS_OF_PLOTS,
-        "RanxKind": ranx_data.KINDS,
-        "RanxTest": TESTS_OF_RANX,
-        "Similarity": SIMILARITIES,
-        "SpanOverlap": OVERLAP.choices,
-        "ResponseMethod": RESPONSE_METHODS,
-        "ResultRows": ROWS,
-        "TestName": settings.TESTS,
-        "TiePolicy": CHOICES["ties"],
-        "Verdict": settings.VERDICTS,
-        "WrittenFormat": WRITERS,
-    }
+    """Return the text of fastndcg/choices.py."""
+    choices = {name: pkgutil.resolve_name(f"fastndcg.{place}") for name, place in CHOICES.items()}
+    choices["ConventionKind"] = dict.fromkeys(["default", *KINDS.values()])
+    choices["MetricFamily"] = [*FAMILIES, CUSTOM]
     lines = ['"""Choices of arguments as types. Generated: scripts/generate."""', ""]
     lines += ["from typing import Literal, TypeAlias", ""]
-    for name, values in choices.items():
+    for name, values in sorted(choices.items()):
         text = ", ".join(f'"{value}"' for value in values)
         wrapped = textwrap.wrap(text, width=115, break_long_words=False, break_on_hyphens=False)
         is_short = len(f"{name}: TypeAlias = Literal[{text}]") <= 120
