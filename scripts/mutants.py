@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import datetime
 import difflib
 import functools
@@ -105,14 +106,15 @@ def make_copy(folder: Path) -> dict[str, str]:
     return environment
 
 
-def is_killed(scratch: Path, mutation: Any, batches: list[set[str]]) -> bool:
+def is_killed(scratch: Path, mutation: Any, batches: list[set[str]], is_mutated: bool = True) -> bool:
     """Return True if a test fails, crashes or hangs with this mutant, in the copy of this process."""
     folder = scratch / str(os.getpid())
     if not folder.exists():
         make_copy(folder)
     os.chdir(folder)
     operator = plugins.get_operator(mutation.operator_name)(**mutation.operator_args)
-    with mutating.use_mutation(mutation.module_path, operator, mutation.occurrence):
+    mutated = mutating.use_mutation(mutation.module_path, operator, mutation.occurrence)
+    with mutated if is_mutated else contextlib.nullcontext():
         for tests in batches:
             process = multiprocessing.get_context("fork").Process(target=run_tests, args=(folder, tests))
             process.start()
@@ -180,8 +182,8 @@ class Module:
         return set().union(*(self.tests.get(each, ()) for each in range(start, line + 1)))
 
 
-def find_mutants(part: str, data: CoverageData) -> list[tuple[Any, set[str]]]:
-    """Return the mutants of a part with their tests, in an order by chance that is always the same."""
+def find_mutants(part: str, data: CoverageData) -> list[tuple[Any, list[set[str]]]]:
+    """Return the mutants of a part with batches of their tests, in an order by chance that is always the same."""
     path = Path("fastndcg", part)
     with use_db(":memory:") as database:
         init([file for file in path.rglob("*.py") if "torch" not in file.name] or [path], database, {})  # run by peers
@@ -190,13 +192,16 @@ def find_mutants(part: str, data: CoverageData) -> list[tuple[Any, set[str]]]:
         ]
     modules = {path: Module(path, data) for path in {mutation.module_path for mutation in mutations}}
     everything = set().union(*(tests for module in modules.values() for tests in module.tests.values()))
+    contexts = {context.partition("|")[0] for context in data.measured_contexts()}
+    totals = Counter(test.split("::")[0] for test in contexts)
     mutants = []
     for mutation in mutations:
         module = modules[mutation.module_path]
         if module.is_code(mutation.start_pos):
-            mutants.append((mutation, module.find_tests(mutation.start_pos[0], everything)))
+            tests = module.find_tests(mutation.start_pos[0], everything)
+            mutants.append((mutation, order_tests(tests, totals)))
 
-    def draw(mutant: tuple[Any, set[str]]) -> bytes:
+    def draw(mutant: tuple[Any, list[set[str]]]) -> bytes:
         return hashlib.sha256(
             f"{mutant[0].module_path} {mutant[0].operator_name} {mutant[0].occurrence}".encode()
         ).digest()
@@ -246,6 +251,8 @@ def measure(part: str, data: CoverageData, sample_size: int, jobs: int) -> bool:
     equivalents, n_killed, n_equivalent = EQUIVALENT.read_text(encoding="utf-8"), 0, 0
     context = multiprocessing.get_context("fork")
     with tempfile.TemporaryDirectory() as scratch, ProcessPoolExecutor(jobs, context) as pool:
+        if pool.submit(is_killed, Path(scratch), *sample[0], is_mutated=False).result():
+            raise RuntimeError(f"tests of {part} fail without a mutant, too")
         for (mutation, _), killed in zip(
             sample, pool.map(functools.partial(is_killed, Path(scratch)), *zip(*sample, strict=True)), strict=True
         ):
