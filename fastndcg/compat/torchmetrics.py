@@ -287,7 +287,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-@functools.lru_cache(256)
+@functools.lru_cache(maxsize=256)
 def _make_metric(name: str, k: int | None) -> Metric:
     return Metric(name, k)
 

@@ -98,7 +98,7 @@ def _spell(words: str) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(names), frozenset(map(simplify, names))
 
 
-@functools.lru_cache(1 << 12)
+@functools.lru_cache(maxsize=4096)
 def simplify(name: str) -> str:
     """Return a name in small letters, without blanks, "_", "-" and "."."""
     return re.sub(r"[\s_.\-]", "", name.lower())
@@ -163,7 +163,7 @@ class ColumnNames:
         return [name for name in names if name not in taken] if taken else names
 
 
-@functools.lru_cache(1 << 8)
+@functools.lru_cache(maxsize=256)
 def find_roles(known: ColumnNames, names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
     """Return the columns that may have each role, cached: calls of one program have tables of few kinds."""
     names = tuple(name for name in names if name != known.parents)
@@ -280,7 +280,7 @@ def find_opener(value: Any) -> str | None:
     return _find_class_opener(type(value))  # type: ignore[arg-type]  # a type is hashable
 
 
-@functools.lru_cache(1 << 8)
+@functools.lru_cache(maxsize=256)
 def _find_class_opener(kind: type) -> str | None:
     for module, names, opener in RARE_FORMS:
         if _is_of(kind, module, names) and not (opener == BY_NARWHALS and hasattr(kind, "__arrow_c_stream__")):
@@ -288,7 +288,7 @@ def _find_class_opener(kind: type) -> str | None:
     return None
 
 
-@functools.lru_cache(1 << 10)
+@functools.lru_cache(maxsize=1024)
 def _is_of(kind: type, module: str, names: str) -> bool:
     """Return True if a class is one of a module, or inherits from one. The module is not imported."""
     known = (getattr(sys.modules.get(module), name, None) for name in names.split())

@@ -1,5 +1,6 @@
 """Conventions of programs that learn to rank, and of libraries of metrics: arrays of labels and scores."""
 
+from math import inf
 from typing import Any
 
 from fastndcg.named_conventions.convention import Bug, Convention, PeerMetric, same
@@ -210,8 +211,8 @@ RECORDS = (
             ),
             Bug(
                 "RR without a cutoff is always 0",
-                "metric/ReciprocalRankScorer.java:22, 27", 0.0, 0.5, "RR", ((0, 1, 0, 1),), ((4, 3, 2, 1),),
-                golden="basic_binary",
+                "metric/ReciprocalRankScorer.java:22, 27", 0.0, 0.5, "RR",
+                ((0, 1, 0, 1, 0, 1),), ((0.9, 0.8, 0.7, 0.6, 0.5, 0.4),), golden="basic_binary",
             ),
             Bug(
                 "gains wrap around from label 31 on: that of label 64 is 0",
@@ -291,7 +292,7 @@ RECORDS = (
         bugs=(
             Bug(
                 "a document with the score −inf counts as not retrieved",
-                "metrics.py:102", "0", 1 / 3, "RR", ((1, 0, 0),), ((float("-inf"), 1, 0),), golden="inf_scores",
+                "metrics.py:102", 0.25, (1 / 2 + 2 / 3) / 2, "AP", ((1, 0, 2),), ((-inf, inf, 0),), golden="inf_scores",
             ),
             FLOAT32_GAINS,
         ),

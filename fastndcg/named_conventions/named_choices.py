@@ -188,8 +188,7 @@ class NamedChoices:
     def _check_choice(self, field: str, choice: Any) -> Value:
         """Return a choice as the field has it, or raise an error. Texts are equal without their blanks."""
         choices, _, read, rule = self.FIELDS[field]
-        is_word = isinstance(choice, str | float) or (isinstance(choice, int) and abs(choice) < 2**63)
-        if is_word and not isinstance(choice, bool):
+        if isinstance(choice, str | float) or (isinstance(choice, int) and abs(choice) < 2**63):
             for option in choices:
                 if format_value(choice).replace(" ", "") == str(option).replace(" ", ""):
                     return option

@@ -214,7 +214,7 @@ RECORDS = (
         bugs=(
             Bug(
                 "bpref is not a number where every judged document is relevant",
-                "metrics/bpref.py", "nan", 1.0, "bpref", ((1, 1),), ((2, 1),), golden="all_relevant",
+                "metrics/bpref.py", "nan", 1.0, "bpref", ((1, 1, 1),), ((3, 2, 1),), golden="all_relevant",
             ),
             Bug(
                 "bpref takes documents with negative labels for judged, here they were pooled and not judged",
