@@ -446,7 +446,7 @@ class ParentRule(Parents):
         for shift in range(1, size):
             is_place[: len(data) - shift] &= data[shift:] == self._separator[shift]
             is_place[len(data) - shift :] = False
-        places = np.append(np.flatnonzero(is_place), -size)  # the last one is of no id
+        places = np.append(np.flatnonzero(is_place), -1)  # the last one is of no id
         starts, stops = offsets[:-1], offsets[1:]
         if self._is_last:
             ends = places[np.searchsorted(places[:-1], stops - size, side="right") - 1]

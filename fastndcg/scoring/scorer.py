@@ -199,8 +199,15 @@ class FunctionSource(Source):
             )
         is_small = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
         converted = np.ascontiguousarray(scores, "f4" if is_small else "f8")
-        if scores.dtype.kind in "iu" and scores.dtype.itemsize == SCORE_BYTES and (converted != scores).any():
-            raise InvalidInputError(f"the scores {where} must fit float64, but one does not. Cast them to float")
+        if scores.dtype.kind in "iu" and scores.dtype.itemsize == SCORE_BYTES:
+            with np.errstate(invalid="ignore"):  # of 2**63, which is compared for itself
+                is_rounded = (converted.astype(scores.dtype) != scores) | (converted >= np.iinfo(scores.dtype).max)
+            if is_rounded.any():
+                row, item = (int(places[0]) for places in np.nonzero(is_rounded))
+                raise InvalidInputError(
+                    f"the score of user {first + row} for item {item} must fit float64 exactly, but is "
+                    f"{scores[row, item]}. Round or rescale it, or cast the scores to float"
+                )
         is_nan = np.isnan(converted)
         if is_nan.any():
             row, item = (int(places[0]) for places in np.nonzero(is_nan))

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.cli import main
+from fastndcg.inputs.duplicates import ParentRule
+from fastndcg.inputs.ids import IdColumn
 
 METRICS = "ndcg@3, map, rr, p@3, recall@3, f1, err, rbp, success@2, bpref, Judged@3, num_ret"
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1, "x": 1}, "q2": {"a": 1}}
@@ -553,6 +555,14 @@ def test_a_document_has_the_highest_label_of_its_own_and_its_chunks(rows, labels
     run = [("q", *row) for row in rows]
     found = values({"q": labels}, run, parents="before #", duplicates="best")
     assert found == values({"q": highest}, run, parents="before #", duplicates="best")
+
+
+@given(ids=st.lists(st.text("a#:"), min_size=1), separator=st.sampled_from(["#", "::", "#a:"]), is_last=st.booleans())
+def test_a_rule_cuts_ids_as_python_does(ids, separator, is_last):
+    found = ParentRule(separator, is_last=is_last).find(IdColumn.of(ids, "ids"))
+    are_chunks = [separator in name for name in ids]
+    parts = [name.rsplit(separator, 1) if is_last else name.split(separator) for name in ids]
+    assert (found.documents.names().tolist(), found.are_chunks.tolist()) == ([first for first, *_ in parts], are_chunks)
 
 
 @pytest.mark.parametrize("labels", [{"d#1": 1, "d#2": 3}, {"d#2": 3, "d#1": 1}, {"d#1": 0, "d": 3}, {"d": 3, "d#1": 0}])

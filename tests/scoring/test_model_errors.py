@@ -121,7 +121,12 @@ SCORER_BLOCKS = {
     "None": (lambda rows: None, "of users 0 to 2 must be an array or a tensor, but `function` returned None"),
     "sparse": (lambda rows: scipy.sparse.csr_array(SCORES[rows]), "returned a sparse matrix"),
     "texts": (lambda rows: np.full((3, 4), "x"), "must be floats or integers"),
-}
+    **{
+        f"{number} of {dtype}": (lambda rows, block=replace(np.zeros((3, 4), dtype), (1, 2), number): block[rows],
+            f"the score of user 1 for item 2 must fit float64 exactly, but is {number}. Round")
+        for dtype, number in (("i8", 2**53 + 1), ("i8", -(2**53) - 1), ("i8", 2**63 - 1), ("u8", 2**64 - 1))
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("function", "message"), SCORER_BLOCKS.values(), ids=SCORER_BLOCKS)
