@@ -238,7 +238,7 @@ SWAPPED = "no label is a whole number, and all scores are: were truth and predic
 
 
 def test_swapped_truth_and_predictions_are_noted():
-    for truth, run in (({"q1": {"a": 0.9, "b": 0.3}}, {"q1": {"a": 1, "b": 0, "c": 2}}), ([[0.9, 0.3]], [[1, 0]])):
+    for truth, run in (({"q1": {"a": 0.9, "b": 0.3}}, {"q1": {"a": 1, "b": 0, "c": 2}}), ([[0.9, 0.3]], [[0, 1]])):
         result = fn.evaluate(truth, run, "ndcg")
         assert result.notes == (SWAPPED,)
         assert str(result).splitlines()[-1] == SWAPPED

@@ -99,7 +99,7 @@ CUTS = [
         {"query_ids": masked(1, 1, 2)},
         "`query_ids` must have no masked value, but query_ids[2] is masked. Fill or drop it",
     ),
-    ({"query_ids": [2**70, 1, 1]}, f"`query_ids` must fit int64 or uint64, but one is {2**70}. Use texts"),
+    ({"query_ids": [1, 2**70, 1]}, f"`query_ids` must fit int64 or uint64, but one is {2**70}. Use texts"),
     (
         {"query_ids": [[1], [1, 2]]},
         "`query_ids` must be one array, but its rows differ in length. Concatenate them and give `offsets`",
