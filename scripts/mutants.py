@@ -167,12 +167,19 @@ class Module:
             for line, contexts in data.contexts_by_lineno(measured).items()
         }
 
+    def is_run(self) -> bool:
+        """Return False if no test runs a function of the file: only tests of peers do."""
+        return not self.bodies or any(self.tests.get(line) for body in self.bodies for line in body)
+
     def is_code(self, place: tuple[int, int]) -> bool:
-        """Return False for what has no effect: annotations, stars of f(*arguments), zip(strict=True), cache sizes."""
+        """Return False for what no value shows: annotations, stars of f(*arguments), zip(strict=True), cache sizes."""
         before, after = "".join(self.lines[: place[0] - 1]), self.lines[place[0] - 1]
         is_star = after[place[1]] == "*" and re.search(r"([(,[{=:]|lambda|return)\s*$", before + after[: place[1]])
         is_guard = re.search(r"\b(strict|maxsize)=$", after[: place[1]])
-        return not is_star and not is_guard and not any(low <= place < high for low, high in self.notes)
+        is_import = after.startswith("if TYPE_CHECKING")
+        return (
+            not is_star and not is_guard and not is_import and not any(low <= place < high for low, high in self.notes)
+        )
 
     def find_tests(self, line: int, others: set[str]) -> set[str]:
         """Return the tests that run the statement of a line. An import's line has those of the file, or others."""
@@ -185,21 +192,27 @@ class Module:
 def find_mutants(part: str, data: CoverageData) -> list[tuple[Any, list[set[str]]]]:
     """Return the mutants of a part with batches of their tests, in an order by chance that is always the same."""
     path = Path("fastndcg", part)
+    modules = {file: Module(file, data) for file in [*path.rglob("*.py")] or [path]}
     with use_db(":memory:") as database:
-        init([file for file in path.rglob("*.py") if "torch" not in file.name] or [path], database, {})  # run by peers
+        init([file for file, module in modules.items() if module.is_run()], database, {})
         mutations = [
             item.mutations[0] for item in database.work_items if not EXCLUDED.match(item.mutations[0].operator_name)
         ]
-    modules = {path: Module(path, data) for path in {mutation.module_path for mutation in mutations}}
     everything = set().union(*(tests for module in modules.values() for tests in module.tests.values()))
     contexts = {context.partition("|")[0] for context in data.measured_contexts()}
     totals = Counter(test.split("::")[0] for test in contexts)
+    reach = Counter(
+        file
+        for module in modules.values()
+        for tests in module.tests.values()
+        for file in {test.split("::")[0] for test in tests}
+    )
     mutants = []
     for mutation in mutations:
         module = modules[mutation.module_path]
         if module.is_code(mutation.start_pos):
             tests = module.find_tests(mutation.start_pos[0], everything)
-            mutants.append((mutation, order_tests(tests, totals)))
+            mutants.append((mutation, order_tests(tests, totals, reach)))
 
     def draw(mutant: tuple[Any, list[set[str]]]) -> bytes:
         return hashlib.sha256(
@@ -209,10 +222,10 @@ def find_mutants(part: str, data: CoverageData) -> list[tuple[Any, list[set[str]
     return sorted(mutants, key=draw)
 
 
-def order_tests(tests: set[str], totals: Counter[str]) -> list[set[str]]:
-    """Return batches of tests, first the files with the largest share of such tests."""
+def order_tests(tests: set[str], totals: Counter[str], reach: Counter[str]) -> list[set[str]]:
+    """Return batches of tests, first the files with the largest share of such tests, and with most lines of the part."""
     counts = Counter(test.split("::")[0] for test in tests)
-    files = sorted(counts, key=lambda file: (counts[file] / totals[file], counts[file]), reverse=True)
+    files = sorted(counts, key=lambda file: (counts[file] / totals[file], reach[file]), reverse=True)
     batches = [{test for test in tests if test.split("::")[0] in files[batch]} for batch in BATCHES]
     return [batch for batch in batches if batch]
 

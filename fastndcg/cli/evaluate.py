@@ -98,7 +98,7 @@ def _check_options(arguments: argparse.Namespace, request: MetricRequest, floors
         raise InvalidInputError("--interval is for a table. Take --save-baseline and confidence_interval, or compare.")
     if arguments.interval or (floors and arguments.fail_by != "value"):
         check_packages("a confidence interval", "statistics")
-    metrics = {str(line.metric) for line in request.lines(TrecEvalOptions(), 0) if line.metric is not None}
+    metrics = {str(line.metric) for line in request.lines(TrecEvalOptions()) if line.metric is not None}
     for text in floors:
         (metric,) = parse_metrics(text)
         if str(metric) not in metrics:

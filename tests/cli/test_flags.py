@@ -85,7 +85,7 @@ def test_each_flag_is_its_argument(command, given, run):
 def test_plots_are_of_the_metric_with_its_parameters(kind, metric, given, run):
     found = fn.compare(LABELS, RUNS, metric)
     written = json.loads(run("plot", "qrels.txt", "old.run", "new.run", "third.run", "-m", metric, "--kind", kind,
-                             "--json")[1])["numbers"]  # fmt: skip
+                             "--baseline", "old", "--json")[1])["numbers"]  # fmt: skip
     if kind == "forest":
         assert [row["mean"] for row in written] == [row.mean for row in found.rows]
     elif kind == "curve":

@@ -34,6 +34,8 @@ ERRORS = {
     "a flag that is none": (lambda m: m.dcg_score(TRUTH2, SCORES2, ignore_ties="yes"), BOTH),
     "k of 0": (lambda m: m.dcg_score(TRUTH2, SCORES2, k=0), BOTH),
     "weights of 2": (lambda m: m.ndcg_score(TRUTH2, SCORES2, sample_weight=2), BOTH),
+    "weights of two dimensions": (lambda m: m.ndcg_score(TRUTH2, SCORES2, sample_weight=[[1], [1]]), "TypeError"),
+    "ragged labels": (lambda m: m.top_k_accuracy_score([[1], [1, 2]], OF_CLASSES), "ValueError"),
     "weights of 0": (lambda m: m.dcg_score(TRUTH2, SCORES2, sample_weight=[0, 0]), "ZeroDivisionError"),
     "labels unordered": (lambda m: m.top_k_accuracy_score(CLASSES2, OF_CLASSES, labels=[2, 1, 0]), "ValueError"),
 }  # fmt: skip
@@ -105,8 +107,8 @@ SCORES = st.sampled_from([-1.5, 0.0, -0.0, 0.1, 0.25, 1.0, 7.0])
 
 
 @st.composite
-def tables(draw, labels=LABELS, ties=True):
-    shape = draw(st.integers(1, 4)), draw(st.integers(2, 7))
+def tables(draw, labels=LABELS, ties=True, most=7):
+    shape = draw(st.integers(1, 4)), draw(st.integers(2, most))
     kind = draw(st.sampled_from(list(labels)))
     values = draw(st.lists(labels[kind], min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
     rows = np.array(values).reshape(shape)
@@ -157,7 +159,7 @@ def test_label_ranking(data):
 @given(data=st.data())
 @strategies.examples(150)
 def test_top_k_accuracy(data):
-    _, scores, weights = data.draw(tables())
+    _, scores, weights = data.draw(tables(most=data.draw(st.sampled_from([2, 7]))))
     right = np.array(
         data.draw(st.lists(st.integers(0, scores.shape[1] - 1), min_size=len(scores), max_size=len(scores)))
     )
@@ -165,10 +167,16 @@ def test_top_k_accuracy(data):
     if data.draw(st.booleans()):
         classes = np.array([f"class {number}" for number in classes])
     if len(classes) == 2:
-        scores = scores[:, 0]
+        scores = data.draw(st.sampled_from([scores[:, 0], scores[:, :1]]))
     options = {"k": data.draw(st.integers(1, 8)), "normalize": data.draw(st.booleans()), "sample_weight": weights}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", theirs._ranking.UndefinedMetricWarning)
         expected = theirs.top_k_accuracy_score(classes[right], scores, labels=classes, **options)
         given = ours.top_k_accuracy_score(classes[right], scores, labels=classes, **options)
     assert given == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_warning_is_of_the_line_that_calls():
+    with pytest.warns(theirs._ranking.UndefinedMetricWarning, match="meaningless") as caught:
+        ours.top_k_accuracy_score(CLASSES2, OF_CLASSES, k=3)
+    assert caught[0].filename == __file__

@@ -310,6 +310,21 @@ def test_files_and_copies(tmp_path):
     assert list(frame.columns[-2:]) == ["first_lost", "relative_error"]
 
 
+def test_the_command_gives_the_results_of_python(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    for name, array in {"users": USERS, "items": ITEMS, "a": FOUND, "b": make_found(30)}.items():
+        np.save(f"{name}.npy", array)
+    words = "index-recall", "users.npy,items.npy", "-m", ",".join(METRICS), "a.npy"
+    a, b = (fn.index_recall(make_model("embeddings"), np.load(f"{name}.npy"), METRICS) for name in "ab")
+    assert run(*words, "--save-baseline", "old.json")[:2] == (0, f"{a}\n")
+    assert str(fn.load_result("old.json")) == str(a)
+    code, out, _ = run(*words, "b.npy", "--html", "page.html")
+    assert code == 0
+    assert out.endswith("".join(f"{name}: {line}\n" for name, one in (("a", a), ("b", b)) for line in one.list_loss()))
+    assert "--html is of two FOUND or more, not 1" in run(*words, "--html", "page.html")[2]
+    assert "--save-baseline is of one FOUND, not 2" in run(*words, "b.npy", "--save-baseline", "old.json")[2]
+
+
 MODEL = fn.Embeddings([[1.0], [2.0]], [[2.0], [1.0]], query_ids=["q", "r"], document_ids=["a", "b"])
 WRONG = {
     "`model` must be Embeddings or a Scorer": (lambda: fn.index_recall({"q": {"a": 1}}, {"q": ["a"]})),

@@ -122,7 +122,7 @@ SCORER_BLOCKS = {
     "sparse": (lambda rows: scipy.sparse.csr_array(SCORES[rows]), "returned a sparse matrix"),
     "texts": (lambda rows: np.full((3, 4), "x"), "must be floats or integers"),
     **{
-        f"{number} of {dtype}": (lambda rows, block=replace(np.zeros((3, 4), dtype), (1, 2), number): block[rows],
+        f"{number} of {dtype}": (replace(np.zeros((3, 4), dtype), (1, 2), number).__getitem__,
             f"the score of user 1 for item 2 must fit float64 exactly, but is {number}. Round")
         for dtype, number in (("i8", 2**53 + 1), ("i8", -(2**53) - 1), ("i8", 2**63 - 1), ("u8", 2**64 - 1))
     },
