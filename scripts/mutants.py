@@ -223,7 +223,7 @@ def find_mutants(part: str, data: CoverageData) -> list[tuple[Any, list[set[str]
 
 
 def order_tests(tests: set[str], totals: Counter[str], reach: Counter[str]) -> list[set[str]]:
-    """Return batches of tests, first the files with the largest share of such tests, and with most lines of the part."""
+    """Return batches of tests: first the files of which most tests are here, and that run most lines of the part."""
     counts = Counter(test.split("::")[0] for test in tests)
     files = sorted(counts, key=lambda file: (counts[file] / totals[file], reach[file]), reverse=True)
     batches = [{test for test in tests if test.split("::")[0] in files[batch]} for batch in BATCHES]

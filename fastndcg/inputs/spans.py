@@ -257,7 +257,7 @@ def _read_file(file: File, columns: Any) -> Any:
         return [*candidates["query"], *candidates["document"]]
 
     values = read_columns(file, "spans", FILE_FORM, list_ids)
-    is_whole = isinstance(values, list) and len(values) == 1 and not _is_record(*values, given=ColumnNames.of(columns))
+    is_whole = isinstance(values, list) and len(values) == 1 and not _is_record(values[0], ColumnNames.of(columns))
     return values[0] if is_whole else values
 
 
