@@ -404,7 +404,7 @@ FAULTS = (
           f"{LISTS}mlflow_takes_a_document_again_for_another_one"),
     Fault("elasticsearch: labels above 0 are relevant", "named_conventions/search.py",
           '**(ENGINE | {"relevant": "at least 1"}),', "**ENGINE,",
-          "conventions/test_fields.py::test_values_are_recorded[elasticsearch]"),
+          "conventions/test_conventions.py::test_values_are_recorded[elasticsearch]"),
     Fault("documents that tie with a candidate are located above it", "kernels/ranking/sort.py",
           "            if keys[first] == key:\n", "            if keys[first] == key and key != lowest:\n",
           "kernels/test_many_candidates.py::test_rank_matches_brute_force_with_many_candidates"),

@@ -42,7 +42,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 # The same examples in every run, so that a change that is right is not refused by luck. `plain` has fewer of them than
 # `all`, which `scripts/test --all` takes. New ones are for developers: pytest --hypothesis-profile=random
 # No example has a deadline, which a slow machine would miss.
-settings.register_profile("plain", derandomize=True, max_examples=50, deadline=None)
+settings.register_profile("plain", derandomize=True, max_examples=25, deadline=None)
 settings.register_profile("all", derandomize=True, max_examples=100, deadline=None)
 settings.register_profile("random", derandomize=False, max_examples=100, deadline=None)
 settings.load_profile("plain")
@@ -82,6 +82,13 @@ def pytest_sessionstart(session):
     if "FASTNDCG_TEST_INSTALLED" not in os.environ and (different or absent):
         remedy = f"run scripts/test, or {sys.executable} -m pip install -e ."
         pytest.exit(f"fastndcg/ differs from what is installed: {remedy}", 2)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave files out whose tests all need peers, if none of these is wanted: their imports take seconds."""
+    is_unwanted = "not peers" in config.option.markexpr and collection_path.suffix == ".py"
+    marked = re.compile(r"^pytestmark = \[?pytest\.mark\.peers", re.MULTILINE)
+    return (is_unwanted and marked.search(collection_path.read_text(encoding="utf-8")) is not None) or None
 
 
 def pytest_collection_modifyitems(items):

@@ -1,6 +1,7 @@
-"""Discovery: lists of metrics and conventions, help on metrics, choices as types, and completion in shells."""
+"""Discovery: lists, help, choices as types, completion in shells, and the examples of texts in the files texts.txt."""
 
 import ast
+import doctest
 import inspect
 import os
 import pkgutil
@@ -10,7 +11,9 @@ import sys
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pytest
+import system_values
 
 import fastndcg as fn
 from fastndcg import choices
@@ -236,3 +239,9 @@ def test_no_module_is_called_like_a_public_name():
     assert modules & set(fn.__all__) == {"reference"}
     wrong = {name for name in fn.__all__ if inspect.ismodule(getattr(fn, name))}
     assert wrong == {"reference"}
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parent.glob("*/texts.txt")), ids=lambda path: path.parent.name)
+def test_texts_are_those_of_the_file(path):
+    names = {"fn": fn, "np": np} | vars(system_values)
+    assert not doctest.testfile(str(path), module_relative=False, globs=names, encoding="utf-8").failed

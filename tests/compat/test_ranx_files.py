@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from recorded_data import DATA
+from refusals import refused
 
 import fastndcg as fn
 from fastndcg.compat import ranx as ours
@@ -74,8 +75,7 @@ def test_ranx_json_keeps_queries_without_documents(tmp_path):
 ])  # fmt: skip
 def test_ranx_save_refuses_what_a_format_cannot_hold(rows, name, file, message, tmp_path):
     (tmp_path / file).write_text("old", encoding="utf-8")
-    with pytest.raises(fn.InvalidInputError, match=message):
-        ours.Run(rows, name).save(tmp_path / file)
+    refused(message, lambda: ours.Run(rows, name).save(tmp_path / file))
     assert (tmp_path / file).read_text(encoding="utf-8") == "old"
 
 
@@ -92,8 +92,7 @@ def test_ranx_kinds_of_files(tmp_path):
 
 def test_ranx_refuses_damaged_files(tmp_path):
     (tmp_path / "run.trec").write_bytes(b"q Q0 \xff 1 1 x\n")
-    with pytest.raises(fn.InvalidInputError, match="must be UTF-8 text"):
-        ours.Run.from_file(tmp_path / "run.trec")
+    refused("must be UTF-8 text", ours.Run.from_file, tmp_path / "run.trec")
 
 
 @pytest.mark.peers
@@ -119,8 +118,7 @@ def test_ranx_qrels_of_ir_datasets(monkeypatch):
     qrels = ours.Qrels.from_ir_datasets("vaswani")
     assert (qrels.to_dict(), qrels.name) == (QRELS, "vaswani")
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(fn.MissingPackageError, match="from_ir_datasets needs ir_datasets"):
-        ours.Qrels.from_ir_datasets("vaswani")
+    refused("from_ir_datasets needs ir_datasets", ours.Qrels.from_ir_datasets, "vaswani", error=fn.MissingPackageError)
 
 
 RECORD = json.loads((DATA / "peers" / "fusion.json").read_text())
@@ -182,8 +180,7 @@ def test_methods_by_rank_take_the_ranks_of_the_runs_with_any_normalisation(metho
     ],
 )  # fmt: skip
 def test_parameters_are_those_of_ranx(method, params, message):
-    with pytest.raises(TypeError, match=re.escape(message)):
-        ours.fuse(make_runs(ours), None, method, params)
+    refused(re.escape(message), lambda: ours.fuse(make_runs(ours), None, method, params), error=TypeError)
 
 
 def test_fused_run_has_a_name_and_keeps_empty_queries():

@@ -86,6 +86,7 @@ for name in {NAMES}:
 """
 
 
+@pytest.mark.stress
 def test_sklearn_common_checks_pass(tmp_path):
     (tmp_path / "ours_in_place.py").write_text(PLUGIN, encoding="utf-8")
     module = importlib.util.find_spec("sklearn.metrics.tests.test_common")

@@ -7,8 +7,9 @@ from math import fsum, isnan, log2, nan
 import numpy as np
 import pytest
 import strategies
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from refusals import refused
 
 import fastndcg as fn
 from fastndcg.explaining.change import compute_shapley_values, find_p_values
@@ -45,7 +46,7 @@ def runs(draw):
     return {**run, "q0": draw(rows) | {"a": draw(SCORES)}}
 
 
-@strategies.examples(200, plain=40)
+@strategies.examples(200, plain=20)
 @given(
     truths=st.tuples(judgments(), st.none() | judgments()), both=st.tuples(runs(), runs()),
     conventions=st.tuples(st.sampled_from(CONVENTIONS), st.none() | st.sampled_from(CONVENTIONS)),
@@ -53,6 +54,7 @@ def runs(draw):
 )  # fmt: skip
 def test_parts_add_up_and_equal_the_reference(truths, both, conventions, metric):
     """The parts are those of brute force, and their sum is the difference of two calls of evaluate, to the last bit."""
+    assume(metric != "judged@2" or not {"default(ties=best)", "default(ties=worst)"} & set(conventions))
     settings = {"truth_after": truths[1], "convention": conventions[0], "convention_after": conventions[1]}
     ends = [
         float(
@@ -79,7 +81,7 @@ def test_parts_add_up_and_equal_the_reference(truths, both, conventions, metric)
         assert not row.difference or row.cause
 
 
-@strategies.examples(200, plain=40)
+@strategies.examples(200, plain=20)
 @given(
     truths=st.tuples(judgments(), st.none() | judgments()), both=st.tuples(runs(), runs()),
     conventions=st.tuples(st.sampled_from(CONVENTIONS), st.none() | st.sampled_from(CONVENTIONS)),
@@ -380,13 +382,11 @@ ERRORS = {
 @pytest.mark.parametrize("case", ERRORS)
 def test_errors(case):
     arguments, settings, message = ERRORS[case]
-    with pytest.raises(fn.InvalidInputError, match=message):
-        fn.explain_change(QRELS, {"q1": ["a"]}, {"q1": ["a", "b"]}, *arguments, **settings)
+    refused(message, fn.explain_change, QRELS, {"q1": ["a"]}, {"q1": ["a", "b"]}, *arguments, **settings)
 
 
 def test_errors_name_the_side():
-    with pytest.raises(fn.InvalidInputError, match="`after` is missing"):
-        fn.explain_change(QRELS, {"q1": ["a"]}, None, "rr")
+    refused("`after` is missing", fn.explain_change, QRELS, {"q1": ["a"]}, None, "rr")
     with pytest.raises(fn.InvalidInputError, match="`before` must be predictions, not Results"):
         fn.explain_change(QRELS, fn.evaluate(QRELS, {"q1": ["a"]}, "rr"), {"q1": ["a"]}, "rr")
     with pytest.raises(
@@ -410,8 +410,7 @@ def test_large_models_are_not_compared_by_document():
     change._inputs = change._inputs._replace(runs=(ITEMS[0], Large.__new__(Large)))
     assert not change.moves
     assert "model.top(k)" in change.notes[-1]
-    with pytest.raises(fn.InvalidInputError, match=r"Give the best ones: model.top\(k\).to_run\(\)"):
-        change.documents(0)
+    refused(r"Give the best ones: model.top\(k\).to_run\(\)", change.documents, 0)
 
 
 def make_change(differences):
@@ -482,19 +481,15 @@ def test_features_in_frames(library):
 
 def test_wrong_features():
     change = make_change([0, 0.5, 0])
-    with pytest.raises(fn.InvalidInputError, match="`features` must have a feature with two values"):
-        change.slices({"same": [1, 1, 1]})
-    with pytest.raises(fn.InvalidTypeError, match="`features` must be a frame"):
-        change.slices([1, 2, 3])
-    with pytest.raises(fn.InvalidInputError, match="must have one value for each of the 3 queries"):
-        change.slices({"kind": [1, 2]})
+    refused("`features` must have a feature with two values", change.slices, {"same": [1, 1, 1]})
+    refused("`features` must be a frame", change.slices, [1, 2, 3], error=fn.InvalidTypeError)
+    refused("must have one value for each of the 3 queries", change.slices, {"kind": [1, 2]})
     with pytest.raises(fn.InvalidInputError, match="must have a column \"query\", but has 'kind'"):
         change.slices(pytest.importorskip("polars").DataFrame({"kind": [1, 2, 3]}))
     with pytest.raises(fn.InvalidTypeError, match="must be all texts or all numbers, but has float, str"):
         change.slices({"kind": ["a", nan, "b"]})
     frame = pytest.importorskip("pandas").DataFrame({"query": [0, 1, 2, 0], "kind": [1, 2, 1, 2]})
-    with pytest.raises(fn.InvalidInputError, match="must have one row a query, but 0 has several"):
-        change.slices(frame)
+    refused("must have one row a query, but 0 has several", change.slices, frame)
 
 
 def test_exports():

@@ -1,8 +1,9 @@
 """Fused runs equal the slow reference, for every method, normalisation and choice of a convention."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from strategies import examples
 from twins import fusion as reference
 
 import fastndcg as fn
@@ -75,7 +76,7 @@ SEGMENTS_WITHOUT_DOCUMENTS = (
 )  # fmt: skip
 
 
-@settings(max_examples=400)
+@examples(400)
 @example(NOTHING)
 @example(SKIPPED_MEAN)
 @example(MEAN_OF_Z_SCORES)
@@ -111,7 +112,7 @@ def test_absent_documents_equal_the_reference_under_each_convention(name):
             assert own == pytest.approx(expected, rel=1e-5), (norm, absent)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(
     ROWS.filter(bool),
     st.sampled_from(["min_max", "min_max_inverted", "sum", "z_score", "l2", "dbsf"]),

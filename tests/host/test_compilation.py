@@ -16,11 +16,10 @@ LINE = f"fastndcg: compiling kernels as they are needed, about 0.6 s each{HINT}"
 
 
 @pytest.mark.parametrize(("use", "absent"), [
-    ("", ["numba", "llvmlite", "numpy", "pandas", "polars", "pyarrow", "tqdm", "scipy"]),
-    ("fn.Metric.parse('P(rel=2)@5'), fn.nDCG @ 10, fn.conventions, fn.CATALOG, dir(fn)", ["numba", "numpy"]),
+    ("fn.Metric.parse('P(rel=2)@5'), fn.nDCG @ 10, fn.conventions, fn.CATALOG, dir(fn)",
+        ["numba", "llvmlite", "numpy", "pandas", "polars", "pyarrow", "tqdm", "scipy"]),
     ("fn.Rankings([1], [1], [0, 1])", ["numba", "pandas", "pyarrow"]),
-    ("fn.Qrels({'q': {'d': 1}})", ["pandas", "polars", "pyarrow", "tqdm"]),
-    ("fn.evaluate([[1]], [[1]], 'ndcg')", ["pandas", "polars", "pyarrow", "tqdm"]),
+    ("fn.Qrels({'q': {'d': 1}}), fn.evaluate([[1]], [[1]], 'ndcg')", ["pandas", "polars", "pyarrow", "tqdm"]),
 ])  # fmt: skip
 def test_import_loads_no_numba_or_optional_package(use, absent):
     compile_one = "numba" not in absent  # numba's first compilation imports what extends it, such as awkward
@@ -107,7 +106,6 @@ def test_cache_is_found_again_and_compilation_is_announced_once(filled):
 
 def test_edited_kernels_are_compiled_again(package_copy):
     assert compile_toys(package_copy, FASTNDCG_CACHE_DIR=package_copy / "cache")[:2] == (0, 2)
-    assert compile_toys(package_copy, FASTNDCG_CACHE_DIR=package_copy / "cache")[:2] == (2, 0)
     with (package_copy / "fastndcg" / "kernels" / "simd.py").open("a") as file:
         file.write("\n# edited\n")
     assert compile_toys(package_copy, FASTNDCG_CACHE_DIR=package_copy / "cache")[:2] == (0, 2)
@@ -153,10 +151,9 @@ def test_four_processes_compile_at_once(tmp_path):
 def test_cache_keeps_sizes_of_vectors_apart(tmp_path):
     assert compile_toys(FASTNDCG_CACHE_DIR=tmp_path, FASTNDCG_BUILD_LEVEL=2)[:2] == (0, 2)
     assert compile_toys(FASTNDCG_CACHE_DIR=tmp_path, FASTNDCG_BUILD_LEVEL=3)[:2] == (0, 2)
-    assert compile_toys(FASTNDCG_CACHE_DIR=tmp_path, FASTNDCG_BUILD_LEVEL=2)[:2] == (2, 0)
 
 
-def test_nothing_is_announced_if_switched_off_or_without_stderr(tmp_path):
-    code = "import sys; sys.stderr = None\n" + textwrap.dedent(COMPILE)
-    for place, text, quiet in ((tmp_path / "quiet", COMPILE, 1), (tmp_path / "closed", code, 0)):
-        assert answer(start(text, FASTNDCG_CACHE_DIR=place, FASTNDCG_QUIET=quiet))[:3] == [EXPECTED, 0, 2]
+@pytest.mark.parametrize("quiet", [1, pytest.param(0, marks=pytest.mark.stress)])
+def test_nothing_is_announced_if_switched_off_or_without_stderr(tmp_path, quiet):
+    code = f"import sys; sys.stderr = sys.stderr if {quiet} else None\n" + textwrap.dedent(COMPILE)
+    assert answer(start(code, FASTNDCG_CACHE_DIR=tmp_path, FASTNDCG_QUIET=quiet))[:3] == [EXPECTED, 0, 2]

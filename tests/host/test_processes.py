@@ -1,6 +1,7 @@
 """Threads, forks, pools, Ctrl-C, shutdowns and changing arrays of a host, each in a process that the test watches."""
 
 import collections
+import functools
 import json
 import os
 import pathlib
@@ -17,6 +18,7 @@ from fastndcg.metrics.families import CATALOG
 
 PACKAGE = Path(fn.__file__).parent
 PATIENCE = 300  # seconds until a process counts as hung: machines may be busy, and caches cold
+MORE = functools.partial(pytest.param, marks=pytest.mark.stress)
 NEEDS_FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 NEEDS_SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="this system has no Ctrl-C for one process")
 
@@ -54,7 +56,7 @@ def test_eight_callers_at_once(expected):
 
 
 @NEEDS_FORK
-@pytest.mark.parametrize(("when", "uses"), [("after", 3), ("before", 2), ("during", 3)])
+@pytest.mark.parametrize(("when", "uses"), [("during", 3), MORE("after", 3), MORE("before", 2)])
 def test_host_forks(expected, when, uses):
     assert run(f"fork {when}") == [expected] * uses
 
@@ -69,21 +71,21 @@ def test_signal_handler_during_the_first_call(expected):
     assert run("interrupted_import") == [expected]
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("method", ["spawn", MORE("forkserver")])
 def test_host_starts_processes(expected, method):
     if method not in host_scenarios.multiprocessing.get_all_start_methods():
         pytest.skip(f"this system cannot start processes by {method}")
     assert run(f"processes {method}") == [expected] * 3
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading"])
+@pytest.mark.parametrize("backend", ["loky", MORE("threading")])
 def test_host_uses_joblib(expected, backend):
     pytest.importorskip("joblib")
     assert run(f"loop {backend}") == [expected] * 4
 
 
 @pytest.mark.parametrize(
-    ("scenario", "uses"), [("exit_handler first", 1), ("exit_handler again", 2), ("threads_end", 2), ("deleted", 2)]
+    ("scenario", "uses"), [("exit_handler first", 1), MORE("exit_handler again", 2), ("threads_end", 2), ("deleted", 2)]
 )
 def test_interpreter_ends(expected, scenario, uses):
     assert run(scenario) == [expected] * uses
@@ -94,7 +96,7 @@ def test_interpreter_ends_while_another_thread_evaluates(expected):
 
 
 @NEEDS_SIGNALS
-@pytest.mark.parametrize("scenario", ["interrupted chunks", "interrupted giant", "interrupted_often"])
+@pytest.mark.parametrize("scenario", ["interrupted chunks", "interrupted giant", MORE("interrupted_often")])
 def test_control_c(expected, scenario):
     assert run(scenario) == [expected] * 2
 

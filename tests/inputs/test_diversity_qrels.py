@@ -8,6 +8,7 @@ import strategies
 from diversity_strategies import METRICS, random_matrices
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 import fastndcg as fn
 
@@ -96,8 +97,7 @@ class TestErrors:
         for evaluate in (fn.evaluate, fn.reference.evaluate):
             with pytest.raises(fn.InvalidInputError, match=r"`truth` must have judgments by subtopic for alpha_nDCG@5"):
                 evaluate([1, 0], [2, 1], "alpha-nDCG@5", offsets=[0, 2])
-            with pytest.raises(fn.InvalidInputError, match=r"judgments by subtopic"):
-                evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "nDCG, ERR-IA@5")
+            refused(r"judgments by subtopic", evaluate, {"q": {"d": 1}}, {"q": {"d": 1.0}}, "nDCG, ERR-IA@5")
 
     @pytest.mark.parametrize(("text", "message"), [
         ("1 s1 a nan\n", "line 1: label of document a must be finite"),
@@ -108,8 +108,7 @@ class TestErrors:
     def test_bad_lines(self, tmp_path, text, message):
         path = tmp_path / "qrels"
         path.write_text(text)
-        with pytest.raises(fn.InvalidInputError, match=message):
-            fn.Qrels(path, format="trec_diversity")
+        refused(message, fn.Qrels, path, format="trec_diversity")
 
     @pytest.mark.parametrize(("judgments", "message"), [
         ({"q": {"a": {"s": 1}}, "r": [1]}, r"^`qrels` must map queries to dicts, but 'r' maps to \[1\]"),
@@ -129,8 +128,7 @@ class TestErrors:
         ("ERR_IA@1000000000", "average", "must be at most 16777216"),
     ])  # fmt: skip
     def test_metrics_without_a_definition(self, metric, ties, message):
-        with pytest.raises(fn.InvalidInputError, match=message):
-            fn.evaluate([[[1, 0]]], [[1]], metric, convention=f"default(ties={ties})")
+        refused(message, fn.evaluate, [[[1, 0]]], [[1]], metric, convention=f"default(ties={ties})")
 
     def test_bad_matrices(self):
         with pytest.raises(fn.InvalidInputError, match=r"`labels` must be finite, but labels\[0, 1\] is nan"):

@@ -10,6 +10,7 @@ import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 import fastndcg as fn
 from fastndcg.compat import common
@@ -35,10 +36,8 @@ def test_queries_have_the_order_of_the_qrels_and_pairs_are_by_id():
 
 def test_missing_queries_as_errors():
     message = r"judged query only judged is missing in the run \(1 in all\). Add it, or take convention\.replace"
-    with pytest.raises(fn.InvalidInputError, match=message):
-        evaluated(missing_in_run="raise")
-    with pytest.raises(fn.InvalidInputError, match=r"query only run of the run is missing in the qrels \(2 in all\)"):
-        evaluated(missing_in_qrels="raise")
+    refused(message, evaluated, missing_in_run="raise")
+    refused(r"query only run of the run is missing in the qrels \(2 in all\)", evaluated, missing_in_qrels="raise")
     shared = {query: RUN[query] for query in ("q3", "q1")}
     assert len(evaluated(QRELS, shared | {"only judged": {}}, missing_in_qrels="raise")) == 3
 
@@ -286,8 +285,7 @@ def test_dict_reader_keeps_no_references():
     ],
 )  # fmt: skip
 def test_drop_ins_raise_on_wrong_types(qrels, run, message):
-    with pytest.raises(fn.InvalidTypeError, match=message):
-        judge(qrels, run)
+    refused(message, judge, qrels, run, error=fn.InvalidTypeError)
 
 
 ODD_IDS = ["", "d1", "d10", "é", "𝒹", "a\0b", *("x" * size for size in (31, 32, 33, 1000)), "\ud800", "a\udfff"]
@@ -329,8 +327,7 @@ def test_tables_of_dicts_hold_what_python_reads(data):
     ],
 )  # fmt: skip
 def test_dict_reader_names_query_and_document(rows, message):
-    with pytest.raises(fn.InvalidInputError, match=message):
-        fn.evaluate({"q": {"a": 1, "b": 1}}, rows, "rr")
+    refused(message, fn.evaluate, {"q": {"a": 1, "b": 1}}, rows, "rr")
 
 
 def test_dict_reader_large_integer_scores():

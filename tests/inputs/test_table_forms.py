@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from refusals import refused
 from table_forms import BATCH, TABLE_FORMS, write_feather
 
 import fastndcg as fn
@@ -97,8 +98,7 @@ BAD = {
 @PARAMETERS
 def test_bad_tables(tmp_path, name, case):
     table, message = BAD[case]
-    with pytest.raises(fn.InvalidInputError, match=message):
-        fn.evaluate(TABLE_FORMS[name](table, tmp_path), metrics="rr")
+    refused(message, lambda: fn.evaluate(TABLE_FORMS[name](table, tmp_path), metrics="rr"))
 
 
 @pytest.mark.parametrize("name", [name for name in TABLE_FORMS if "iterable" not in name])
@@ -126,8 +126,7 @@ def test_evaluators_read_again(tmp_path, name, memory):
     evaluator = fn.Evaluator(fn.Rows(TABLE_FORMS[name](MIXED, tmp_path), memory=memory), "rr")
     first = evaluator.evaluate().values.tobytes()
     if name in ("reader", "scanner") and memory:
-        with pytest.raises(fn.InvalidInputError, match="`truth` must be read anew for a second evaluation"):
-            evaluator.evaluate()
+        refused("`truth` must be read anew for a second evaluation", evaluator.evaluate)
         return
     assert evaluator.evaluate().values.tobytes() == first
     assert copy.copy(evaluator).evaluate().values.tobytes() == first
@@ -180,8 +179,7 @@ def test_frames_of_narwhals_are_those_they_wrap():
     for native in (frame, pl.from_arrow(GOOD), pl.from_arrow(GOOD).lazy(), duckdb.from_arrow(GOOD), GOOD):
         assert fn.evaluate(narwhals.from_native(native), metrics="rr").to_dict() == expected
     frame.loc[0, "score"] = np.nan  # in pandas a value, in Arrow none
-    with pytest.raises(fn.InvalidInputError, match="`scores` must not be NaN"):
-        fn.evaluate(narwhals.from_native(frame), metrics="rr")
+    refused("`scores` must not be NaN", lambda: fn.evaluate(narwhals.from_native(frame), metrics="rr"))
 
 
 class Modin:
@@ -206,12 +204,10 @@ def test_frames_without_a_stream_are_read_by_narwhals(monkeypatch):
     both = [Modin(narwhals.from_native(rows[names])) for names in columns]
     assert fn.evaluate(*both, "rr").to_dict() == fn.evaluate(GOOD, metrics="rr").to_dict()
     rows.loc[0, "score"] = np.nan
-    with pytest.raises(fn.InvalidInputError, match="`scores` must not be NaN"):
-        fn.evaluate(Modin(narwhals.from_native(rows)), metrics="rr")
+    refused("`scores` must not be NaN", lambda: fn.evaluate(Modin(narwhals.from_native(rows)), metrics="rr"))
     monkeypatch.setitem(sys.modules, "narwhals", None)
     message = r"^reading frames of \w+ needs narwhals\. Install it: pip install narwhals$"
-    with pytest.raises(fn.MissingPackageError, match=message):
-        fn.evaluate(made, metrics="rr")
+    refused(message, fn.evaluate, made, metrics="rr", error=fn.MissingPackageError)
 
 
 def test_modules_that_have_the_name_of_a_library(monkeypatch):
@@ -230,12 +226,10 @@ def test_connections_without_rows():
     message = r"must hold the rows of a query, .* Pass a relation for each: connection.sql\(QUERY\)"
     connection = duckdb.connect()
     connection.register("good", GOOD)
-    with pytest.raises(fn.InvalidInputError, match=f"`truth` {message}"):
-        fn.evaluate(connection, metrics="rr")
+    refused(f"`truth` {message}", fn.evaluate, connection, metrics="rr")
     result = connection.execute("SELECT * FROM good")
     assert len(fn.evaluate(result, metrics="rr")) == 10
-    with pytest.raises(fn.InvalidInputError, match=f"`truth` {message}"):
-        fn.evaluate(result, metrics="rr")
+    refused(f"`truth` {message}", fn.evaluate, result, metrics="rr")
     qrels = connection.execute("SELECT query, document, label FROM good")
     run = connection.execute("SELECT query, document, score FROM good")
     with pytest.raises(fn.InvalidInputError, match=f"`run` {message}"):  # both are the connection with its last rows
@@ -270,8 +264,7 @@ def test_columns_that_change_their_type(memory):
     dask = pytest.importorskip("dask.dataframe")
     parts = dask.from_map(lambda half: half, halves, meta=halves[0].iloc[:0], enforce_metadata=False)
     message = "column 'label' is int64 in the first rows and double from row 60 on. Cast it to one type"
-    with pytest.raises(fn.InvalidInputError, match=message):
-        fn.evaluate(fn.Rows(parts, memory=memory), metrics="rr")
+    refused(message, lambda: fn.evaluate(fn.Rows(parts, memory=memory), metrics="rr"))
 
 
 FRAME = pd.DataFrame({
@@ -313,16 +306,13 @@ class TestHuggingFace:
         for kind, split in ((datasets.DatasetDict, rows), (datasets.IterableDatasetDict, rows.to_iterable_dataset())):
             splits = kind({"train": split, "test": split})
             message = f"`truth` must be one split, but is a {kind.__name__} of 'train', 'test'. Pass one: dataset"
-            with pytest.raises(fn.InvalidTypeError, match=message):
-                fn.evaluate(splits, metrics="rr")
-            with pytest.raises(fn.InvalidTypeError, match="`run` must be one split"):
-                fn.evaluate({"q1": {"a": 1}}, splits, "rr")
+            refused(message, fn.evaluate, splits, metrics="rr", error=fn.InvalidTypeError)
+            refused("`run` must be one split", fn.evaluate, {"q1": {"a": 1}}, splits, "rr", error=fn.InvalidTypeError)
 
     def test_iterable_data_sets_without_rows(self):
         datasets = pytest.importorskip("datasets")
         empty = datasets.IterableDataset.from_generator(lambda: iter(()))
-        with pytest.raises(fn.InvalidInputError, match="`truth` must hold rows, but the IterableDataset has none"):
-            fn.evaluate(empty, metrics="rr")
+        refused("`truth` must hold rows, but the IterableDataset has none", fn.evaluate, empty, metrics="rr")
 
 
 class TestDask:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import fastndcg as fn
 from fastndcg.integrations.duckdb import list_metrics, register
@@ -134,8 +135,7 @@ def test_a_null_list_among_others_is_an_error(connection):
 def test_bad_names_are_errors(arguments, problem):
     connection = duckdb.connect()
     connection.execute("CREATE MACRO taken(x) AS x")
-    with pytest.raises(fn.FastndcgError, match=problem):
-        register(connection, *arguments)
+    refused(problem, register, connection, *arguments, error=fn.FastndcgError)
     assert not connection.execute("SELECT 1 FROM duckdb_functions() WHERE function_name = 'x'").fetchall()
 
 
@@ -144,10 +144,8 @@ def test_functions_work_in_cursors():
     register(connection, {"x": "rr"})
     cursor = connection.cursor()
     assert cursor.execute("SELECT x([0, 1], [2, 1], 2::HUGEINT)").fetchone() == (0.5,)
-    with pytest.raises(fn.InvalidInputError, match="that `register` created by another connection work in this one"):
-        register(cursor, {"x": "ap"})
+    refused("that `register` created by another connection work in this one", register, cursor, {"x": "ap"})
 
 
 def test_other_objects_are_no_connection():
-    with pytest.raises(fn.InvalidTypeError, match=r"must be a connection of DuckDB, not 'rows\.db'"):
-        register("rows.db")
+    refused(r"must be a connection of DuckDB, not 'rows\.db'", register, "rows.db", error=fn.InvalidTypeError)

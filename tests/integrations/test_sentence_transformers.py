@@ -5,6 +5,7 @@ import math
 
 import dense_cases
 import pytest
+from refusals import refused
 
 import fastndcg as fn
 
@@ -131,18 +132,14 @@ def test_sentence_transformers_reranking_equals_library(options, tmp_path):
 def test_sentence_transformers_errors():
     queries, corpus = {"q": "1 0"}, {"a": "0 1", "b": "1 0"}
     make = ours.InformationRetrievalEvaluator
-    with pytest.raises(fn.InvalidInputError, match="`relevant_docs` must have documents for a query, but has none"):
-        make(queries, corpus, {"other": {"a"}})
-    with pytest.raises(fn.InvalidInputError, match="must list a document once, but query 'q' has one twice"):
-        make(queries, corpus, {"q": ["a", "a"]})
+    refused("`relevant_docs` must have documents for a query, but has none", make, queries, corpus, {"other": {"a"}})
+    refused("must list a document once, but query 'q' has one twice", make, queries, corpus, {"q": ["a", "a"]})
     with pytest.raises(fn.InvalidTypeError, match="ids of `corpus` must be of one type"):
         make(queries, corpus | {3: "1 1"}, {"q": {"a"}})
     evaluator = make(queries, corpus, {"q": {"a"}})
-    with pytest.raises(fn.InvalidInputError, match=r"must have length 1 \(one list per query\), got 0"):
-        evaluator.compute_metrics([])
+    refused(r"must have length 1 \(one list per query\), got 0", evaluator.compute_metrics, [])
     nan = make(queries, corpus, {"q": {"a"}}, score_functions={"nan": lambda a, b: torch.tensor([[1.0, math.nan]])})
-    with pytest.raises(fn.InvalidInputError, match="'nan' gives it for query 'q' and document 'b'"):
-        nan(make_model())
+    refused("'nan' gives it for query 'q' and document 'b'", lambda: nan(make_model()))
     with pytest.raises(fn.InvalidInputError, match="`samples` must have positive and negative documents"):
         ours.RerankingEvaluator([{"query": "1", "positive": ["1"], "negative": []}])
 
@@ -205,9 +202,7 @@ def test_sentence_transformers_hybrid_errors(tmp_path):
     path = tmp_path / "bm25.run"
     path.write_text("".join(f"{q} Q0 {d} 0 {score} x\n" for q, own in run.items() for d, score in own.items()))
     assert make_hybrid(str(path))(make_model()) == make_hybrid(run)(make_model())
-    with pytest.raises(fn.InvalidInputError, match="`run` must have a query of `queries`, but has none"):
-        make_hybrid({"other": {"d": 1.0}})
-    with pytest.raises(fn.FastndcgError, match="rff"):
-        make_hybrid(run, method="rff")
+    refused("`run` must have a query of `queries`, but has none", make_hybrid, {"other": {"d": 1.0}})
+    refused("rff", make_hybrid, run, method="rff", error=fn.FastndcgError)
     with pytest.raises(fn.InvalidInputError, match="`run_name` must not be that of a score function"):
         make_hybrid(run, score_functions={"bm25": lambda a, b: a @ b.T})

@@ -125,6 +125,7 @@ def test_a_build_compiles_what_changed(built):
 
 
 @NEEDS_COMPILER
+@pytest.mark.stress
 def test_two_builds_give_the_same_bytes(built):
     folders = [built / "fastndcg" / "kernels" / "built", built / "second"]
     shutil.rmtree(built / "cache" / "objects", ignore_errors=True)
@@ -171,6 +172,7 @@ def test_machine_code_in_the_cache_serves_a_package_without(cached):
 
 
 @NEEDS_COMPILER
+@pytest.mark.stress
 def test_warmup_without_a_c_compiler_fills_the_cache_of_numba(copy):
     folder, package = copy
     shutil.rmtree(package)
@@ -244,6 +246,7 @@ def test_a_fault_falls_back_to_numba(copy):
 
 
 @NEEDS_COMPILER
+@pytest.mark.stress
 @pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="needs root: files of other users")
 def test_libraries_of_other_users_in_the_cache_are_not_loaded(cached):
     folder, cache = cached
@@ -274,7 +277,7 @@ def test_machine_code_can_be_switched_off(built):
 
 
 @NEEDS_COMPILER
-@pytest.mark.parametrize("level", [2, 3])
+@pytest.mark.parametrize("level", [2, pytest.param(3, marks=pytest.mark.stress)])
 def test_the_environment_can_leave_out_higher_levels(copy, level):
     folder, package = copy
     if json.loads((package / "table.json").read_text())["libraries"][0]["level"] < level:
@@ -287,6 +290,7 @@ def test_the_environment_can_leave_out_higher_levels(copy, level):
 
 
 @NEEDS_COMPILER
+@pytest.mark.stress
 def test_other_types_go_to_numba(built):
     code = """
         import json, sys

@@ -83,7 +83,10 @@ def evaluate_lists(evaluate, lists, metric, options, is_scored=False):
 ROWS = [(tool, row) for tool in SETTINGS for row in RECORDED[tool]["rows"] if row["call"] not in NO_METRIC]
 
 
-@pytest.fixture(scope="module", params=[fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
+@pytest.fixture(
+    scope="module", ids=["kernels", "reference"],
+    params=[fn.evaluate, pytest.param(fn.reference.evaluate, marks=pytest.mark.stress)],
+)  # fmt: skip
 def differences(request):
     """Return the values that differ, each with its call and the entries of the ledger that cover it."""
     found = []

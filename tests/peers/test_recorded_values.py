@@ -27,7 +27,10 @@ def records():
     return [one for one in golden_records.records() if golden_records.has_metric(one) and golden_records.has_input(one)]
 
 
-@pytest.fixture(scope="module", params=[fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
+@pytest.fixture(
+    scope="module", ids=["kernels", "reference"],
+    params=[fn.evaluate, pytest.param(fn.reference.evaluate, marks=pytest.mark.stress)],
+)  # fmt: skip
 def answers(records, request):
     return [golden_records.ours(one, request.param) for one in records]
 

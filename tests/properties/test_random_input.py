@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from strategies import examples
 
 import fastndcg as fn
 
@@ -42,7 +43,7 @@ def answer(call):
         return None
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(truth=junk, predictions=junk, metrics=st.one_of(st.just("ndcg,map,rr"), junk), data=st.data())
 def test_evaluate_answers_or_refuses(truth, predictions, metrics, data):
     names = ("offsets", "groups", "query_ids", "convention", "threads")
@@ -68,7 +69,7 @@ def test_numbers_in_arrays_without_a_dimension(place):
     answer(lambda: fn.evaluate([], [], "ndcg", offsets=np.empty((1, 0))))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(arguments=st.tuples(junk, junk, junk), judged=junk, pool=junk, tie_keys=junk, query_ids=junk)
 def test_rankings_answer_or_refuse(arguments, judged, pool, tie_keys, query_ids):
     options = {"judged": judged, "pool": pool, "tie_keys": tie_keys, "query_ids": query_ids}
@@ -83,7 +84,7 @@ numbers = hnp.arrays(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(labels=numbers, scores=numbers, cuts=st.lists(st.integers(0, 5), max_size=4))
 def test_random_arrays_give_values_or_input_errors(labels, scores, cuts):
     offsets = [0, *sorted(cuts), 5]
@@ -94,7 +95,7 @@ def test_random_arrays_give_values_or_input_errors(labels, scores, cuts):
         assert ((defined >= 0) & (defined <= 1)).all()
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     text=st.one_of(
         st.text(max_size=20), st.text("ndcgmaprPR@_(),=[]0123456789 .-einf", max_size=20), st.from_regex(r"p\(rel=.+\)")
@@ -107,7 +108,7 @@ def test_texts_are_metrics_or_refused(text):
     assert convention is None or convention.convention.name
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     content=st.one_of(
         st.binary(max_size=60),

@@ -1,12 +1,14 @@
-"""Recommended items against liked items: every form gives the values of dicts, and invalid input raises an error."""
+"""Recommended items and found neighbours against liked items: every form gives the values of dicts, or an error."""
 
 import re
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from strategies import examples
 
 import fastndcg as fn
@@ -160,8 +162,7 @@ def test_recommendations_of_many_users(dtype):
         wrong = rows.copy()
         wrong[700, place] = item
         wrong[700, 39] = 99  # a later wrong item
-        with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
-            fn.evaluate(liked, wrong, "rr", threads=1)
+        refused(re.escape(message), fn.evaluate, liked, wrong, "rr", threads=1)
 
 
 CSR = matrix(LIKED)
@@ -210,8 +211,7 @@ ROWS = padded(RECOMMENDED)
     ],
 )  # fmt: skip
 def test_recommendations_raise_on_wrong_input(call, message):
-    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
-        call()
+    refused(f"^{re.escape(message)}", call)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -236,8 +236,7 @@ def test_recommendations_accept_unsorted_relevant_items(lists, part):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(items, "PART", part)
         if (liked < 0).any() or any(len(set(one)) < len(one) for one in lists):
-            with pytest.raises(fn.InvalidInputError, match="`items` must "):
-                fn.Interactions(liked, labels, offsets, threads=2)
+            refused("`items` must ", fn.Interactions, liked, labels, offsets, threads=2)
         else:
             assert fn.Interactions(liked, labels, offsets, threads=2).labels.tolist() == labels.tolist()
 
@@ -292,8 +291,7 @@ def test_rows_of_any_length_and_items_of_any_bits(width, ids, once):
     if width > 1 and not once:
         given_rows[4] = IDS[ids](rng, width)
         given_rows[4, -1] = given_rows[4, 0]
-        with pytest.raises(fn.InvalidInputError, match=f"item {given_rows[4, 0]} stands again in place {width - 1} of"):
-            fn.evaluate(truth, given_rows, "rr")
+        refused(f"item {given_rows[4, 0]} stands again in place {width - 1} of", fn.evaluate, truth, given_rows, "rr")
 
 
 @pytest.mark.parametrize("name", ["default", "default(unjudged=removed)", "default(pool=retrieved)", "recommenders"])
@@ -342,8 +340,7 @@ def matrix_of(format):
 def test_coordinates_outside_the_shape():
     matrix = sparse.eye(5, format="coo")
     matrix.row[2] = 10**6
-    with pytest.raises(fn.InvalidInputError, match="sparse matrix must"):
-        fn.evaluate(matrix, np.zeros((5, 1), int), "rr")
+    refused("sparse matrix must", fn.evaluate, matrix, np.zeros((5, 1), int), "rr")
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -354,10 +351,8 @@ def test_index_arrays_that_do_not_fit(format, change):
     matrix = matrix_of(format)
     CHANGES[change](matrix)
     message = r"^a sparse matrix must be valid, but this is not: .*ind.*. Build it from its entries"
-    with pytest.raises(fn.InvalidInputError, match=message):
-        fn.evaluate(matrix, recommended, "rr")
-    with pytest.raises(fn.InvalidInputError, match=message):
-        fn.beyond_accuracy([[0, 1]], "coverage", catalogue=6, categories=matrix)
+    refused(message, fn.evaluate, matrix, recommended, "rr")
+    refused(message, fn.beyond_accuracy, [[0, 1]], "coverage", catalogue=6, categories=matrix)
 
 
 def test_interactions_of_every_form_are_the_same():
@@ -380,5 +375,108 @@ def test_interactions_of_every_form_are_the_same():
         (lambda: fn.Interactions([1, 2]),
             "`items` must be cut into users by `offsets`, or have a row or list for each"),
     ):  # fmt: skip
-        with pytest.raises(fn.FastndcgError, match=f"^{message}"):
-            wrong()
+        refused(f"^{message}", wrong, error=fn.FastndcgError)
+
+
+NEAREST = np.array([[3, 1, 4], [2, 0, -1]])
+SCORES = np.array([[0.9, 0.5, 0.5], [0.8, 0.7, -3.4e38]], "f4")
+EXACT = np.array([[3, 4], [0, -1]])
+OF_NEIGHBOURS = "recall@2, rr, ndcg"
+
+
+@dataclass
+class BatchMatches:
+    """What usearch returns for several vectors. Places behind the counts hold any keys."""
+
+    keys: np.ndarray
+    distances: np.ndarray
+    counts: np.ndarray
+
+    def __len__(self):
+        return len(self.keys)
+
+
+PAIRS = {
+    "scores and ids, as FAISS": (SCORES, NEAREST), "distances and ids, as FAISS": (-SCORES, NEAREST),
+    "ids and distances, as hnswlib": (NEAREST.astype("i4"), -SCORES), "a list": [NEAREST, SCORES],
+    "float64": (SCORES.astype("f8"), NEAREST),
+    "usearch": BatchMatches(np.array([[3, 1, 4], [2, 0, 2]], "u8"), -SCORES, np.array([3, 2])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", PAIRS)
+def test_pairs_give_the_values_of_their_ids(form):
+    """Equal scores keep the order of the row; -1 is padding."""
+    found = PAIRS[form]
+    expected = fn.evaluate(fn.Interactions(EXACT), fn.Recommendations(NEAREST), OF_NEIGHBOURS).values.tolist()
+    assert expected[0][:2] == [0.5, 1.0]
+    truths = fn.Interactions(EXACT), {0: [3, 4], 1: [0]}, EXACT, fn.Interactions((EXACT, SCORES[:, :2]))
+    for truth in (*truths, (EXACT, SCORES[:, :2])):
+        assert fn.evaluate(truth, found, OF_NEIGHBOURS).values.tolist() == expected
+    assert fn.reference.evaluate({0: [3, 4], 1: [0]}, found, OF_NEIGHBOURS).values.tolist() == expected
+    assert fn.Evaluator(truths[0], OF_NEIGHBOURS)(found).values.tolist() == expected
+    assert (
+        fn.evaluate(truths[0], fn.Recommendations(found, duplicates="first"), OF_NEIGHBOURS).values.tolist() == expected
+    )
+    systems = {"index": found, "ids": fn.Recommendations(NEAREST)}
+    assert fn.compare(truths[0], systems, "rr").rows[1].difference == 0
+    assert fn.Interactions(found)[1] == {2: 1, 0: 1}
+
+
+@pytest.mark.parametrize("form", PAIRS)
+def test_runs_of_pairs_have_scores(form):
+    """Distances are negative scores, which a note says."""
+    run = fn.Run(PAIRS[form])
+    rows = SCORES.tolist()
+    expected = {0: {3: rows[0][0], 1: rows[0][1], 4: rows[0][2]}, 1: {2: rows[1][0], 0: rows[1][1]}}
+    assert run.to_dict() == expected
+    assert fn.Run(PAIRS[form], duplicates="first").to_dict() == expected
+    are_distances = "distances" in form or form == "usearch"
+    assert ("read as distances" in str(fn.evaluate({0: [3], 1: [0]}, run, "rr"))) == are_distances
+
+
+@pytest.mark.peers
+def test_a_pair_of_tensors_is_a_pair():
+    torch = pytest.importorskip("torch")
+    found = torch.topk(torch.tensor([[0.1, 0.9, 0.5], [0.3, 0.2, 0.1]]), 2)
+    assert fn.evaluate([{2}, {0}], fn.Run(found), "rr").means() == [0.75]
+    assert fn.evaluate(fn.Interactions([[2], [0]]), found, "rr").means() == [0.75]
+
+
+def test_one_neighbour_a_row_has_no_direction():
+    pair = np.array([[0.4], [0.2]]), NEAREST[:, :1]
+    assert fn.evaluate(fn.Interactions([[3], [0]]), pair, "hit_rate@1").means() == [0.5]
+
+
+BOTH = SCORES[:, :2]
+REFUSED = {
+    "one row that rises": ((np.array([[0.9, 0.5], [0.2, 0.7]]), NEAREST[:, :2]), r"but row 1 has \[0.2, 0.7\]"),
+    "a row without an order": ((np.array([[1, 0.5, 0.7], [0.2, 0.1, 0]]), NEAREST), "rise in all, but row 0 has"),
+    "NaN": ((np.array([[1, np.nan, 0.7], [0.2, 0.1, 0]]), NEAREST), r"but row 0 has \[1.0, nan, 0.7\]"),
+    "shapes": ((BOTH, NEAREST), r"of one shape, \(n_queries, k\), but theirs are \(2, 3\) and \(2, 2\). Take both"),
+    "a gap": ((BOTH, np.array([[-1, 3], [1, 2]])), "-1 behind them only, but place 0 of user 0 is -1"),
+    "two arrays of scores": ((BOTH, BOTH), r"is a tuple of several \(2 in all\)"),
+    "two arrays of ids": ((EXACT, EXACT), r"is a tuple of several \(2 in all\).* Of ids with Hamming distances give"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_pair_of_neighbours(case):
+    found, message = REFUSED[case]
+    for truth in (fn.Interactions(EXACT), {0: [3], 1: [0]}):
+        with pytest.raises(fn.FastndcgError, match=message):
+            fn.evaluate(truth, found, "rr")
+
+
+def test_labels_beside_a_pair_are_refused():
+    with pytest.raises(fn.InvalidTypeError, match=r"`predictions` must be an array of scores.* fn.Recommendations"):
+        fn.Evaluator([[1, 0], [0, 1]], "rr")((SCORES, NEAREST))
+
+
+def test_exact_neighbours_of_a_model_are_a_truth():
+    """`top` gives predictions, and `Interactions` of its items the truth for an approximate index."""
+    vectors = np.random.default_rng(7).normal(size=(30, 4)).astype("f4")
+    exact = fn.Embeddings(vectors[:5], vectors).top(3)
+    with pytest.raises(fn.InvalidTypeError, match=r"give fn.Interactions\(truth.items\)"):
+        fn.evaluate(exact, exact.items, "recall@3")
+    assert fn.evaluate(fn.Interactions(exact.items), (exact.scores, exact.items), "recall@3").means() == [1.0]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from fusion_cases import draw_runs
 from html_tags import Tags
+from refusals import refused
 from system_values import METRICS, drawn, results_by_name, results_of
 
 import fastndcg as fn
@@ -172,12 +173,9 @@ class TestPlots:
         axes = found.plot("curve")
         assert axes.lines[1].get_xdata().tolist() == [1, 2, 5]
         assert axes.lines[1].get_ydata().tolist() == [point.mean for point in found.curves() if point.system == "b"]
-        with pytest.raises(fn.InvalidInputError, match=r"has no curve of AP\. It has P"):
-            found.plot("curve", metric="map")
-        with pytest.raises(fn.InvalidInputError, match="this comparison has no curves"):
-            compared().plot("curve")
-        with pytest.raises(fn.InvalidInputError, match="`curves` are of a curve, and a forest has none"):
-            compared().plot("forest", curves="ndcg")
+        refused(r"has no curve of AP\. It has P", found.plot, "curve", metric="map")
+        refused("this comparison has no curves", lambda: compared().plot("curve"))
+        refused("`curves` are of a curve, and a forest has none", lambda: compared().plot("forest", curves="ndcg"))
         systems = {name: RUNS[name] for name in list(RUNS)[:2]}
         axes = fn.compare(QRELS, systems, "rr").plot("curve", curves="ndcg")
         assert axes.lines[0].get_xdata().tolist() == list(CUTOFFS)
@@ -194,12 +192,9 @@ class TestPlots:
 
     def test_bad_input(self, pyplot):
         found = compared()
-        with pytest.raises(fn.InvalidInputError, match="`kind` must be one of 'forest', 'curve', 'histogram'"):
-            found.plot("pie")
-        with pytest.raises(fn.InvalidInputError, match="this comparison has no R@5"):
-            found.plot(metric="r@5")
-        with pytest.raises(fn.InvalidInputError, match="this comparison has no system 'x'"):
-            found.plot("histogram", system="x")
+        refused("`kind` must be one of 'forest', 'curve', 'histogram'", found.plot, "pie")
+        refused("this comparison has no R@5", found.plot, metric="r@5")
+        refused("this comparison has no system 'x'", found.plot, "histogram", system="x")
 
 
 @pytest.fixture(scope="module")
@@ -315,8 +310,7 @@ class TestDocuments:
         ({"x": "y"}, "must have the ids of the queries"), ({"q1": 3}, "must have texts"), (["a"], "must be {query id"),
     ])  # fmt: skip
     def test_wrong_query_texts_are_refused(self, page, queries, message):
-        with pytest.raises(fn.InvalidInputError, match=message):
-            page(fn.compare(QRELS, RUNS, "ndcg@5"), queries=queries)
+        refused(message, lambda: page(fn.compare(QRELS, RUNS, "ndcg@5"), queries=queries))
 
 
 class TestPage:

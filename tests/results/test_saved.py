@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from scipy import sparse
 from strategies import examples
 
@@ -75,8 +76,7 @@ def test_every_damage_is_refused(tmp_path):
     deep = [text.replace("{", '{"deep": ' + "[" * n + "]" * n + ", ", 1) for n in (600, 200_000)]
     for damaged in (text.replace("0.5", "0.6", 1), json.dumps(rows), text[: len(text) // 2], "", "[]", "{}", *deep):
         path.write_text(damaged)
-        with pytest.raises(fn.InvalidInputError, match="must be results as fastndcg writes them"):
-            fn.load_result(path)
+        refused("must be results as fastndcg writes them", fn.load_result, path)
 
 
 def list_places(value, place=()):
@@ -115,15 +115,12 @@ def test_later_formats_and_fields(tmp_path):
     path.write_text(json.dumps(add_checksum(fields | {"later": 1})))
     assert len(fn.load_result(path)) == 2
     path.write_text(json.dumps(fields | {"format": "fastndcg results 2"}))
-    with pytest.raises(fn.InvalidInputError, match="must have the format 'fastndcg results 1', but has"):
-        fn.load_result(path)
+    refused("must have the format 'fastndcg results 1', but has", fn.load_result, path)
     path.write_text(json.dumps(add_checksum(fields | {"metrics": ["nDCG@10", "Nope"]})))
-    with pytest.raises(fn.InvalidInputError, match="must have metrics of this version"):
-        fn.load_result(path)
+    refused("must have metrics of this version", fn.load_result, path)
     convention = fields["convention"] | {"gain": "exp2"}
     path.write_text(json.dumps(add_checksum(fields | {"convention": convention})))
-    with pytest.raises(fn.InvalidInputError, match="default had gain='exp2' and has 'linear' now"):
-        fn.load_result(path)
+    refused("default had gain='exp2' and has 'linear' now", fn.load_result, path)
 
 
 BY_SUBTOPIC = {"q1": {"a": {"x": 1, "y": 2}, "b": {"x": 0}}}
@@ -175,8 +172,6 @@ def test_digests():
 
 def test_save_names_a_json_file(tmp_path):
     result = fn.evaluate(QRELS, RUN, "rr")
-    with pytest.raises(fn.InvalidInputError, match=r"must name a JSON file"):
-        result.save(tmp_path / "results.json.gz")
-    with pytest.raises(fn.InvalidTypeError, match="must be the path of a file"):
-        result.save(7)
+    refused(r"must name a JSON file", result.save, tmp_path / "results.json.gz")
+    refused("must be the path of a file", result.save, 7, error=fn.InvalidTypeError)
     assert not list(tmp_path.iterdir())

@@ -122,6 +122,7 @@ def test_folder_is_the_users_alone_whatever_the_umask(tmp_path, monkeypatch):
 
 
 @NEEDS_ROOT
+@pytest.mark.stress
 def test_container_with_an_unknown_user(open_folder):
     environment = NO_FOLDER | {"FASTNDCG_CACHE_DIR": open_folder / "cache"}
     assert compile_toys(**environment)[:2] == (0, 2)

@@ -1,9 +1,14 @@
-"""Errors of embeddings and scorers, raised before scores are computed, and the arguments that allow the cases."""
+"""Errors of embeddings and scorers, raised before scores are computed, arguments that allow the cases, cut files."""
+
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import scipy.sparse
 from model_options import choose
+from refusals import refused
 
 import fastndcg as fn
 from fastndcg.kernels.shared import RankCounts
@@ -103,16 +108,12 @@ def test_wrong_label_names_its_user(no_scores):
 def test_errors_of_metrics_come_before_scores(no_scores):
     model = make_model("embeddings")
     subtopics = "alpha_ndcg@5"
-    with pytest.raises(fn.InvalidInputError, match="subtopic"):
-        fn.evaluate(LIKED, model, subtopics)
-    with pytest.raises(fn.InvalidInputError, match="rel"):
-        fn.evaluate_pairs(LIKED, model, "R(rel=1)@2, R(rel=2)@2")
-    with pytest.raises(fn.InvalidInputError, match="`out` must"):
-        fn.Evaluator(LIKED, METRICS).evaluate(model, out=np.empty((1, 7)))
+    refused("subtopic", fn.evaluate, LIKED, model, subtopics)
+    refused("rel", fn.evaluate_pairs, LIKED, model, "R(rel=1)@2, R(rel=2)@2")
+    refused("`out` must", lambda: fn.Evaluator(LIKED, METRICS).evaluate(model, out=np.empty((1, 7))))
     with pytest.raises(fn.InvalidInputError, match=r"system 'b': .*\(3, n_items\), but its shape is \(2, 4\)"):
         fn.compare(LIKED, {"a": model, "b": fn.Embeddings(USERS[:2], ITEMS)}, METRICS)
-    with pytest.raises(fn.InvalidTypeError, match="Give the truth first"):
-        fn.evaluate(model, LIKED, METRICS)
+    refused("Give the truth first", fn.evaluate, model, LIKED, METRICS, error=fn.InvalidTypeError)
 
 
 SCORER_BLOCKS = {
@@ -133,8 +134,7 @@ SCORER_BLOCKS = {
 def test_wrong_blocks_of_a_scorer_name_their_users(function, message):
     model = fn.Scorer(function, n_items=4, n_users=3)
     for call in (lambda: fn.evaluate(LIKED, model, "rr"), lambda: model.top(2)):
-        with pytest.raises(fn.FastndcgError, match=message):
-            call()
+        refused(message, call, error=fn.FastndcgError)
 
 
 def test_scorer_is_called_with_slices():
@@ -167,8 +167,7 @@ WRONG_IDS = {
 @pytest.mark.parametrize(("truth", "options", "message"), WRONG_IDS.values(), ids=WRONG_IDS)
 def test_error_with_ids_names_query_and_document(no_scores, truth, options, message):
     ids = {"query_ids": ["a", "b", "c"], "document_ids": ["x", "y", "z", "w"]}
-    with pytest.raises(fn.InvalidInputError, match=message):
-        fn.evaluate(truth, make_model("embeddings", **ids, **options), METRICS)
+    refused(message, lambda: fn.evaluate(truth, make_model("embeddings", **ids, **options), METRICS))
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer", "matrix"])
@@ -188,8 +187,7 @@ def test_unknown_items_are_skipped_or_ranked_last(kind):
 @pytest.mark.parametrize("metrics", [METRICS, "rr, Judged@1"])
 def test_users_without_truth_are_skipped_or_kept(kind, metrics):
     truth = fn.Interactions([0, 1], offsets=[0, 1, 1, 2])
-    with pytest.raises(fn.InvalidInputError, match=r"user 1 has none \(in all 1\)"):
-        fn.evaluate(truth, make_model(kind), metrics)
+    refused(r"user 1 has none \(in all 1\)", lambda: fn.evaluate(truth, make_model(kind), metrics))
     skipped = fn.evaluate(truth, make_model(kind), metrics, convention=SKIPPING)
     kept = fn.evaluate(truth, choose(make_model(kind), missing_truth="unretrieved"), metrics)
     assert np.isnan(skipped["rr"]).tolist() == [False, True, False]
@@ -219,10 +217,8 @@ def test_scorer_without_users_takes_those_of_the_truth():
     for truth in (LIKED, {0: {0: 1}, 1: {1: 1}, 2: {2: 1}}):
         assert fn.evaluate(truth, model, "rr").values.tolist() == expected.values.tolist()
     assert make_model("scorer", query_ids=["a", "b", "c"]).n_users == 3
-    with pytest.raises(fn.InvalidInputError, match="`query_ids` must be given"):
-        fn.evaluate({"a": {0: 1}}, model, "rr")
-    with pytest.raises(fn.InvalidInputError, match="`n_users` must be given for `top`"):
-        model.top(2)
+    refused("`query_ids` must be given", fn.evaluate, {"a": {0: 1}}, model, "rr")
+    refused("`n_users` must be given for `top`", model.top, 2)
 
 
 def test_contradictory_counts_are_no_ranks(monkeypatch):
@@ -244,3 +240,38 @@ def test_contradictory_counts_are_no_ranks(monkeypatch):
         except fn.InvalidInputError as error:
             outcomes.append("must not change during an evaluation" in str(error) and "an error")
     assert set(outcomes) == {True, "an error"}
+
+
+SCRIPT = """
+import os
+import numpy as np, fastndcg as fn
+from fastndcg.scoring.files import read_embeddings
+rng = np.random.default_rng(0)
+liked = fn.Interactions(rng.integers(0, 400_000, 2000), offsets=np.arange(2001), n_items=400_000)
+users = rng.standard_normal((2000, 16), "f4")
+
+def expect(call, name):
+    try:
+        call()
+    except fn.InvalidInputError as error:
+        assert name in str(error) and "another program cut it" in str(error), error
+        print("refused")
+
+np.save("items.npy", np.tile(users, (200, 1)))
+np.save("users.npy", users)
+model = read_embeddings("users.npy,items.npy")
+cut = lambda n, total: os.truncate("items.npy", 100_000)
+expect(lambda: fn.evaluate(liked, model, "rr", progress=cut, threads=1), "items.npy")
+os.truncate("users.npy", 1000)
+expect(lambda: model.top(3), "users.npy")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "preadv"), reason="such a file cannot be cut on Windows")
+def test_a_cut_file_is_an_error(tmp_path):
+    """The error names the file and its sizes. Without the checks, the process ends by SIGBUS."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", SCRIPT]
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    assert ended.stdout.split() == ["refused"] * 2

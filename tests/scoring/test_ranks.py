@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from model_options import choose
+from strategies import examples
 
 import fastndcg as fn
 from fastndcg.reference import list_scores
@@ -180,7 +181,7 @@ def draw_vectors(data, n, n_columns):
     return np.array(numbers, "f4").reshape(n, -1)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_equals_reference(data):
     n_users, n_items, n_columns = (data.draw(st.integers(1, n)) for n in (4, 6, 3))

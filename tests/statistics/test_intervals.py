@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from strategies import examples
 from system_values import drawn, find_tango_score, results_by_name, results_of, settings, simple_design
 
@@ -393,15 +394,12 @@ BAD = {
 
 @pytest.mark.parametrize(("given", "message"), BAD.values(), ids=BAD)
 def test_bad_input(given, message):
-    with pytest.raises(fn.InvalidInputError, match=message):
-        RESULT.confidence_interval("map", **given)
+    refused(message, RESULT.confidence_interval, "map", **given)
 
 
 def test_bad_segments():
-    with pytest.raises(fn.InvalidInputError, match="`segments` must have one value for each of the 6 queries"):
-        RESULT.by(["a", "b"])
-    with pytest.raises(fn.InvalidInputError, match="`weights` must not all be 0"):
-        RESULT.mean(weights=[0] * 6)
+    refused("`segments` must have one value for each of the 6 queries", RESULT.by, ["a", "b"])
+    refused("`weights` must not all be 0", RESULT.mean, weights=[0] * 6)
 
 
 @pytest.mark.parametrize("use", ["confidence_interval", "by", "compare"])
@@ -413,8 +411,7 @@ def test_interval_raises_on_micro_mean(use):
         "by": lambda: result.by([0, 1]),
         "compare": lambda: fn.compare(None, {"a": result, "b": result}, "P@2"),
     }
-    with pytest.raises(fn.InvalidInputError, match="P@2 is averaged over documents under convention implicit"):
-        calls[use]()
+    refused("P@2 is averaged over documents under convention implicit", calls[use])
     assert result.confidence_interval("rr", replicates=10).n == 2
 
 
