@@ -23,7 +23,6 @@ RULES: dict[str, Rule] = {
     for rule in (
         kernels.kernels_look_alike,
         kernels.instructions_have_twins,
-        kernels.loaded_kernels_exist,
         kernels.catalogue_is_complete,
         kernels.import_is_light,
         texts.docstrings_are_complete,

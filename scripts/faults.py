@@ -16,10 +16,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -594,34 +594,28 @@ def main() -> int:
     if not faults:
         parser.error(f"no fault has {arguments.only!r} in its subject or file")
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
-        folders: SimpleQueue[Path] = SimpleQueue()
-        for number in range(arguments.jobs):
-            folders.put(shutil.copytree(ROOT, Path(scratch) / str(number), ignore=IGNORED))
+        own = threading.local()
 
-        def with_folder(work, *given):  # type: ignore[no-untyped-def]
-            folder = folders.get()
-            begin = time.monotonic()
-            try:
-                return work(*given, folder), time.monotonic() - begin
-            finally:
-                folders.put(folder)
+        def find_copy() -> Path:
+            if not hasattr(own, "copy"):
+                own.copy = shutil.copytree(ROOT, Path(scratch) / str(threading.get_ident()), ignore=IGNORED)
+            return own.copy  # type: ignore[no-any-return]
 
-        def run_clean(has_jit: bool, folder: Path) -> str:
+        def run_clean(has_jit: bool) -> str:
             tests = dict.fromkeys(fault.tests for fault in faults if fault.has_jit == has_jit)
-            code, summary = run_tests(folder, " ".join(tests), has_jit=has_jit)
+            code, summary = run_tests(find_copy(), " ".join(tests), has_jit=has_jit)
             return "" if code == 0 else f"FAILS WITHOUT A FAULT: {summary}"
 
-        n_bad = 0
-        for problem, _ in pool.map(
-            lambda has_jit: with_folder(run_clean, has_jit), {fault.has_jit for fault in faults}
-        ):
-            n_bad += bool(problem)
-            print(problem or "the tests pass without a fault", flush=True)
-        for fault, (problem, seconds) in zip(
-            faults, pool.map(lambda fault: with_folder(find_problem, fault), faults), strict=True
-        ):
-            n_bad += bool(problem)
+        def run_fault(fault: Fault) -> tuple[str, float]:
+            copy, begin = find_copy(), time.monotonic()
+            return find_problem(fault, copy), time.monotonic() - begin
+
+        problems = list(pool.map(run_clean, {fault.has_jit for fault in faults}))
+        print(*(problem or "the tests pass without a fault" for problem in problems), sep="\n", flush=True)
+        for fault, (problem, seconds) in zip(faults, pool.map(run_fault, faults), strict=True):
+            problems.append(problem)
             print(f"{seconds:5.0f} s  {fault.subject:60}  {problem or 'caught'}", flush=True)
+    n_bad = sum(map(bool, problems))
     print(f"{len(faults)} faults, {n_bad} problems")
     return int(n_bad > 0)
 

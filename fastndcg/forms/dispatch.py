@@ -534,7 +534,7 @@ def read_predictions(truth: TruthInput, predictions: Any, options: Options) -> A
 
 def _find_combination(truth: TruthInput, predictions: Any, options: Options) -> tuple[Combination, Any]:
     """Return the way in which predictions go together with the truth, and what it reads of them."""
-    is_plain = isinstance(predictions, str | dict)  # no model and no matrix, about which six libraries would be asked
+    is_plain = isinstance(predictions, str | dict)  # no model and no matrix, for which six libraries would be searched
     for row in COMBINATIONS:
         if isinstance(truth, row.truth) and not (is_plain and row.has_all_items):
             read = row.read(truth, predictions, options)

@@ -223,7 +223,7 @@ class Convention(NamedChoices):
     recall_denominator: str = chosen_from(("n_relevant", "min(k, n_relevant)"), "what R@k divides by")
     recall_rounding: str = chosen_from(
         ("up", "nearest", "up from a tenth"),
-        "how recall · R, the relevant documents that IPrec asks for, becomes a whole number",
+        "how recall · R, the relevant documents that IPrec needs, becomes a whole number",
     )
     rbp_gain: str = chosen_from(
         ("binary", "share of highest"),

@@ -17,7 +17,7 @@ NO_USERS = Bug(
     "means over users with relevant items",
     "0, or an error",
     "nan",
-    case="nobody has a relevant item",
+    case="no user has a relevant item",
     golden="no_relevant",
 )
 

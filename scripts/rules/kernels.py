@@ -67,39 +67,6 @@ def catalogue_is_complete(root: Path) -> Iterator[str]:
             yield f"tests/definitions: {record['name']} has no definition test"
 
 
-def loaded_kernels_exist(root: Path) -> Iterator[str]:
-    """Check that what other packages take from a file of kernels, by `load_kernels`, is defined or imported there."""
-    names = {
-        file.module.removeprefix("fastndcg.kernels."): _top_names(file) for file in read_files(root, "fastndcg/kernels")
-    }
-    for file, line, place, name in _read_loaded(root):
-        if place in names and name not in names[place]:
-            yield f"{file.name}:{line}: kernels/{place.replace('.', '/')}.py has no {name}"
-
-
-def _read_loaded(root: Path) -> Iterator[tuple[File, int, str, str]]:
-    """Yield what files take from files of kernels by `load_kernels`: file, line, file of kernels, name."""
-    for file in read_files(root, "fastndcg", "benchmarks"):
-        for function in [node for node in ast.walk(file.tree) if isinstance(node, Function)]:
-            nodes = list(ast.walk(function))
-            places = {
-                node.targets[0].id: _loaded_place(node.value)
-                for node in nodes
-                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _loaded_place(node.value)
-            }
-            for node in nodes:
-                if isinstance(node, ast.Attribute):
-                    place = places.get(node.value.id) if isinstance(node.value, ast.Name) else _loaded_place(node.value)
-                    if place:
-                        yield file, node.lineno, place, node.attr
-
-
-def _loaded_place(node: ast.expr) -> str:
-    """Return the place that a call of `load_kernels` names, "" for other expressions."""
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "load_kernels"
-    return node.args[0].value if is_call and isinstance(node.args[0], ast.Constant) else ""
-
-
 def _top_names(file: File) -> set[str]:
     """Return the names that a file defines or imports at its top."""
     names = set()

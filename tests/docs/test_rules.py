@@ -34,9 +34,6 @@ COUNTS = "fastndcg/kernels/metrics/counts.py"
 DCG = "fastndcg/metrics/families/gains.py"
 RECORD = 'name="nDCG",\n        title="normalised discounted cumulative gain",\n        use="The'
 BREAKS = {
-    "a kernel that is not there": ("loaded_kernels_exist", "fastndcg/engine/relevant_ranks.py",
-        'load_kernels("ranking.candidates").collect(', 'load_kernels("ranking.candidates").lost(',
-        "kernels/ranking/candidates.py has no lost"),
     "another decorator": ("kernels_look_alike", COUNTS, "@kernel\ndef n_retrieved", "@njit\ndef n_retrieved",
         "kernel n_retrieved must have one decorator"),
     "an instruction without a twin": ("instructions_have_twins", "fastndcg/kernels/simd.py", "def mask_nan",

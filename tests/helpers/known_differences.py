@@ -129,7 +129,7 @@ DIFFERENCES = (
         ("all_negative_labels", "inf_scores", "infap_pool"), ("ap", "rr", "r@k")),
     # inputs that fastndcg does not take
     Difference(
-        "refused here", "NaN scores are an error, unless nan_scores='last' is asked for",
+        "refused here", "NaN scores are an error, unless nan_scores='last' is taken",
         (
             *TREC_EVAL, "pytrec_eval-terrier", "ir_measures", "ranx", "lightgbm", "xgboost", "catboost",
             "torchmetrics", "rax", "allRank", "implicit",

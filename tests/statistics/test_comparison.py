@@ -374,7 +374,7 @@ BAD_INPUT = {
         'compare takes truth, systems, metrics by place. Systems are one argument: {"old": run',
     ),
     "metrics that results lack": (lambda: fn.compare(RESULTS, metrics="p@5"), "these results have no P@5"),
-    "truth that nobody needs": (lambda: fn.compare(QRELS, RESULTS), "`truth` must be None if all systems are"),
+    "truth that is not needed": (lambda: fn.compare(QRELS, RESULTS), "`truth` must be None if all systems are"),
     "no truth": (lambda: fn.compare(None, {"a": GOOD, "b": BAD}, "rr"), "`truth` is missing, but system 'a' has"),
     "a run that cannot be read": (
         lambda: fn.compare(QRELS, {"good": GOOD, "odd": {"q1": {"d1": "x"}}}, "rr"), "system 'odd': ",
