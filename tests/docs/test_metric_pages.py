@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import re
+from math import log2
 from pathlib import Path
 from typing import get_args
 
@@ -21,39 +22,35 @@ RECORDS = {**CATALOG, **AGGREGATES}
 MOST_USED = {"nDCG", "DCG", "AP", "RR", "P", "R", "Success", "RBP", "ERR", "bpref"}
 PAGES = {page: metrics.MATHEMATICS[page] for page in (*FAMILIES, "aggregates")}
 FORMULAS = {name: equations for page in PAGES.values() for name, equations in page["formulas"].items()}
-GREEK = r"\\(?:alpha|beta|gamma|delta|varepsilon|theta|kappa|lambda|mu|nu|pi|varrho|rho|sigma|tau|varphi|phi|ell)\b"
-WORDS = {word for symbol in metrics.MATHEMATICS["symbols"] for word in re.findall(r"\\mathrm\{\w+\}", symbol)}
-WORDS |= {
-    word
-    for page in PAGES.values()
-    for symbol in page.get("symbols", ())
-    for word in re.findall(r"\\mathrm\{\w+\}", symbol)
-}
-LOCAL = set("ijme")  # numbers that a formula defines itself
+SYMBOLS = [*metrics.MATHEMATICS["symbols"], *(symbol for page in PAGES.values() for symbol in page.get("symbols", ()))]
+WORDS = "|".join(re.findall(r"(?<=\\mathrm\{)[a-z]+", " ".join(SYMBOLS)))
+GREEK = "alpha|beta|gamma|delta|varepsilon|theta|kappa|lambda|mu|nu|pi|varrho|rho|sigma|tau|varphi|phi|ell"
+COMMAND = re.compile(rf"\\mathrm\{{(?!(?:{WORDS})\}})[^{{}}]*\}}|\\(?!mathrm|(?:{GREEK})\b)[A-Za-z]+")
+SYMBOL = re.compile(rf"(\\mathrm\{{\w+\}}|\\(?:{GREEK})\b|[A-Za-z])((?:\^\*)?)(?:'?_(\{{[^{{}}]*\}}|\w))?")
+LOCAL = {(letter, "", "") for letter in "ijme"}  # numbers that a formula defines itself
 
 
-def read_letters(latex):
-    """Return the letters, and the words that are symbols, of LaTeX without the names of metrics."""
-    words = {word for word in WORDS if word in latex}
-    latex = re.sub(r"\\mathrm\{[^{}]*\}", " ", latex)
-    greek = set(re.findall(GREEK, latex))
-    return words | greek | set(re.findall("[A-Za-z]", re.sub(r"\\[A-Za-z]+", " ", latex)))
+def read_symbols(latex):
+    """Return the symbols of LaTeX: the letter or word, its star, and of its index all but ranks and other numbers."""
+    found = SYMBOL.findall(re.sub(r"_\{ *\}", "", COMMAND.sub(" ", latex)))
+    return {
+        (base, star, "_" * bool(index.strip("{ }")) + re.sub(r"[^A-Za-z]|[rijkmndq]", "", index))
+        for base, star, index in found
+    }
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_symbols_of_a_page_are_explained(page):
     own = [equation for equations in PAGES[page]["formulas"].values() for equation in equations]
-    used, explained = (set().union(*map(read_letters, texts)) for texts in (own, dict(metrics.list_symbols(page))))
+    used, explained = (set().union(*map(read_symbols, texts)) for texts in (own, dict(metrics.list_symbols(page))))
     assert used - explained - LOCAL == set()
     assert explained - used == set()
 
 
 def test_symbols_are_found():
-    assert read_letters(r"\mathrm{P@}k = \frac{h_k}{H} + \theta \mathrm{rel}_r") == {
-        *"khHr",
-        r"\theta",
-        r"\mathrm{rel}",
-    }
+    found = read_symbols(r"\mathrm{P@}k = \frac{h_{k,z}}{H} + \theta \gamma^*_r \mathrm{rel}_r")
+    plain = {("k", "", ""), ("H", "", ""), (r"\theta", "", "")}
+    assert found == plain | {("h", "", "_z"), (r"\gamma", "^*", "_"), (r"\mathrm{rel}", "", "_")}
     assert set(FORMULAS) == set(RECORDS)
 
 
@@ -117,9 +114,10 @@ def test_plots_are_alike_from_build_to_build():
     pytest.importorskip("matplotlib")
     assert set(pictures.PLACES.values()) <= set(pictures.PLOTS)
     assert set(pictures.PLACES) <= set(CATALOG)
-    plot = pictures.PLOTS["gains"]
+    plot = pictures.PLOTS["discounts"]
     lines = plot.make_lines()
-    assert [line.y for line in lines] == [[0, 1, 2, 3, 4], [0, 1, 3, 7, 15], [0, 1, 1, 1, 1]]
+    assert [line.y[0] for line in lines] == [1, 1, 1]
+    assert [line.y[3] for line in lines] == pytest.approx([1 / log2(5), 1 / log2(4), 1 / 4])
     light, again, dark = (
         pictures.draw(pictures.paint_lines(plot, lines), theme) for theme in ("light", "light", "dark")
     )
@@ -225,7 +223,7 @@ def test_page_of_fusion_has_every_record_and_choice():
 def test_tie_picture_has_the_value_of_each_policy():
     pytest.importorskip("matplotlib")
     texts = re.findall("<!-- (.*) -->", pictures.draw(pictures.paint_ties, "light").decode())
-    for policy in pictures.all_policies():
+    for policy in pictures.SHOWN:
         assert policy in texts
         assert f"{pictures.compute_ndcg(policy):.4f}" in texts
-    assert {*pictures.all_policies(), "mean_rank"} == set(get_args(TiePolicy))  # nDCG has no mean_rank
+    assert {*pictures.SHOWN, "mean_rank"} == set(get_args(TiePolicy))  # nDCG has no mean_rank

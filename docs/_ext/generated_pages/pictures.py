@@ -34,6 +34,7 @@ POLICIES = {  # the key by which tied documents are sorted
     "id_ascending": lambda document: IDS[document],
     "id_descending": lambda document: -IDS[document],
 }
+SHOWN = ("average", *POLICIES)
 
 
 class Line(NamedTuple):
@@ -107,7 +108,7 @@ def paint_ties(axes: Any, theme: str) -> None:
         axes.text(place, -1.3, str(score), ha="center")
     for first, last in TIED:
         axes.plot([first - 0.3, first - 0.3, last + 0.3, last + 0.3], [-0.9, -1.1, -1.1, -0.9], color=text)
-    rows = [("score", "policy", "nDCG@3")] + [("", policy, f"{compute_ndcg(policy):.4f}") for policy in all_policies()]
+    rows = [("score", "policy", "nDCG@3")] + [("", policy, f"{compute_ndcg(policy):.4f}") for policy in SHOWN]
     for row, (heading, policy, value) in enumerate(rows, -1):
         axes.text(-3, row - 0.3 * bool(heading), heading or policy, va="center")
         axes.text(len(SCORES), row - 0.3 * bool(heading), value, va="center")
@@ -118,11 +119,6 @@ def paint_ties(axes: Any, theme: str) -> None:
             axes.text((first + last) / 2, row, ", ".join(map(str, labels)), ha="center", va="center")
     axes.set(xlim=(-3, len(SCORES) + 1), ylim=(len(rows) - 1.4, -1.8))
     axes.axis("off")
-
-
-def all_policies() -> list[str]:
-    """Return the tie policies in the picture."""
-    return ["average", *POLICIES]
 
 
 def list_boxes(policy: str) -> list[tuple[int, int, list[int]]]:
@@ -182,16 +178,6 @@ def by_rank(metrics: dict[str, str]) -> list[Line]:
     return [Line(name, RANKS, own.tolist()) for name, own in values.items()]
 
 
-def list_gains() -> list[Line]:
-    """Return the gains by label."""
-    names = {"linear": "label", "exp2": "2^label − 1", "binary": "1 if relevant"}
-    labels, scores = [[label] for label in GRADES], [[1]] * len(GRADES)
-    return [
-        Line(f"{gain}: {name}", GRADES, fn.evaluate(labels, scores, f"CG(gain={gain})").values.ravel().tolist())
-        for gain, name in names.items()
-    ]
-
-
 def list_cutoffs() -> list[Line]:
     """Return the means of metrics of the demo data at each cutoff."""
     names = ("nDCG", "P", "R", "AP")
@@ -245,11 +231,6 @@ PLOTS = {  # by the name of the file; the metric below which a plot stands is th
             "1/r": "DCG(discount=1/r)",
         }),
     ),
-    "gains": Plot(
-        "Gains by label.",
-        "Line chart of three gains for labels 0 to 4. linear rises to 4, exp2 to 15, binary is 1 from label 1 on.",
-        "label", "gain", list_gains,
-    ),
     "persistence": Plot(
         "RBP of one relevant document, by its rank.",
         "Line chart of rank-biased precision for four values of p. With p = 0.5 rank 1 has weight 0.5, and ranks "
@@ -283,6 +264,6 @@ PLOTS = {  # by the name of the file; the metric below which a plot stands is th
     ),
 }  # fmt: skip
 PLACES = {
-    "nDCG": "cutoffs", "DCG": "discounts", "CG": "gains", "RBP": "persistence", "P": "cutoffs", "RR": "one_document",
+    "nDCG": "cutoffs", "DCG": "discounts", "RBP": "persistence", "P": "cutoffs", "RR": "one_document",
     "IPrec": "interpolated",
 }  # fmt: skip
