@@ -261,7 +261,7 @@ RECORDS = (
             Bug(
                 "the AUC takes relevant items with equal scores for items that are not relevant",
                 "_lightfm_fast.pyx.template, calculate_auc_from_rank", 0.75, 1.0, "AUC",
-                ((1, 1, 0, 0),), ((2, 2, 1, 0),),
+                ((1, 1, 0, 0),), ((3, 3, 2, 1),),
             ),
             Bug(
                 "the AUC of a user to whom all items are relevant stops all means",

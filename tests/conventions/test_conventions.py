@@ -206,6 +206,8 @@ def test_bugs_are_not_copied(convention, bug):
     for labels in bug.labels:
         offsets.append(offsets[-1] + len(labels))
     labels, scores = ([value for query in queries for value in query] for queries in (bug.labels, bug.scores))
+    assert min(labels) >= 0 or "negative" in bug.what
+    assert bug.golden or all(set(row) == set(range(1, len(set(row)) + 1)) for row in bug.scores)  # no gap
     ids = list(range(len(labels)))[::-1]
     rankings = fn.Rankings(labels, scores, offsets, tie_keys=ids)
     (mean,) = fn.reference.evaluate(rankings, metrics=bug.metric, convention=convention).means(bug.weights)
