@@ -2,6 +2,7 @@
 
 from math import exp, log, sqrt
 
+import numpy as np
 import pytest
 from twins.fusion import fuse
 
@@ -103,6 +104,16 @@ def test_a_score_that_overflows_when_divided_by_the_highest_is_refused():
     runs = [{"q": {"x": 1e-310, "z": -1e308}}, {"q": {"x": 1.0}}]
     with pytest.raises(fn.InvalidInputError, match=r"max must .* document z of query q in run 'run 1' is -inf"):
         fn.fuse(runs, "max(norm=max)")
+
+
+def test_segments_of_bayesfuse_end_at_the_ranks_of_its_source():
+    """One document of each segment is relevant, its last one: a segment of n has the odds 1 / (n - 1)."""
+    ends = np.array([5, 10, 15, 20, 30, 100, 200, 500, 1000])
+    sizes = np.diff(ends, prepend=0)
+    run = fn.Run(["q"] * 1100, [f"d{rank}" for rank in range(1, 1101)], -np.arange(1100.0))
+    fused = fn.fuse([run, run], "bayesfuse", train=({"q": {f"d{end}": 1 for end in ends}}, [run, run])).to_dict()["q"]
+    expected = [*np.repeat(-np.log(sizes - 1), sizes), *[log(0.001 / 0.999)] * 100]
+    assert [fused[f"d{rank}"] for rank in range(1, 1101)] == pytest.approx(2 * np.array(expected), rel=1e-12)
 
 
 def test_every_record_of_the_catalogue_has_a_definition_test():

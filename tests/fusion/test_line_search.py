@@ -54,7 +54,7 @@ def list_ids(run):
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_step_function_equals_the_engine_to_the_bit(convention):
     for place, metric in enumerate(METRICS):
-        case = draw_case(place, is_coarse=place % 2 == 0)
+        case = draw_case(place, is_coarse=place % 2 == 0, unit=1 - place % 3 / 4)
         check_equals_engine(*case, metric, convention)
 
 

@@ -8,7 +8,7 @@ from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import parse_convention
 
 
-def draw_case(seed, *, n_queries=4, most=13, is_coarse=False):
+def draw_case(seed, *, n_queries=4, most=13, is_coarse=False, unit=1):
     rng = np.random.default_rng(seed)
     rows = []
     judgments = []
@@ -18,8 +18,8 @@ def draw_case(seed, *, n_queries=4, most=13, is_coarse=False):
             scores = rng.integers(0, 5, 2) / 4 if is_coarse else rng.random(2)
             rows.append((f"q{q}", name, *scores))
             if rng.random() < 0.6:
-                judgments.append((f"q{q}", name, int(rng.integers(-1, 4))))
-        judgments += [(f"q{q}", f"z{j}", int(rng.integers(0, 4))) for j in range(int(rng.integers(1, 4)))]
+                judgments.append((f"q{q}", name, int(rng.integers(-1, 4)) * unit))
+        judgments += [(f"q{q}", f"z{j}", int(rng.integers(0, 4)) * unit) for j in range(int(rng.integers(1, 4)))]
     queries, documents, x, y = zip(*rows, strict=True)
     run = fn.Run(list(queries), list(documents), np.arange(len(rows), dtype=float))
     return fn.Qrels(*map(list, zip(*judgments, strict=True))), run, np.array(x), np.array(y)

@@ -410,8 +410,6 @@ class _Worker:
         pool = (read_only(self._pool[: pool_offsets.item(-1)]), read_only(pool_offsets))
         rankings = HitRankings(hits, read_only(sizes), pool)
         convention = judged.convention
-        if convention.pool != "judged":  # the pool of retrieved documents has been made
-            convention = convention.replace(pool="judged")
         if TIES[convention.ties] == TIES["input_reversed"]:  # the keys of the lines have ordered ties
             convention = convention.replace(ties="input")
         undefined = None if judged.undefined is None else judged.undefined[queries]
