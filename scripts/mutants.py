@@ -151,7 +151,11 @@ def measure_lines(jobs: int) -> CoverageData:
 
 
 class Module:
-    """The tests of the lines of a file, and where annotations stand, which no test can tell from others."""
+    """
+    The tests of the lines of a file, and where annotations stand, which no test can tell from others.
+
+    `reach` has the number of lines that each file of tests runs.
+    """
 
     def __init__(self, path: Path, data: CoverageData) -> None:
         self.lines = path.read_text(encoding="utf-8").splitlines()
@@ -166,6 +170,7 @@ class Module:
             line: {context.partition("|")[0] for context in contexts if context}
             for line, contexts in data.contexts_by_lineno(measured).items()
         }
+        self.reach = Counter(file for tests in self.tests.values() for file in {test.split("::")[0] for test in tests})
 
     def is_run(self) -> bool:
         """Return False if no test runs a function of the file: only tests of peers do."""
@@ -199,20 +204,13 @@ def find_mutants(part: str, data: CoverageData) -> list[tuple[Any, list[set[str]
             item.mutations[0] for item in database.work_items if not EXCLUDED.match(item.mutations[0].operator_name)
         ]
     everything = set().union(*(tests for module in modules.values() for tests in module.tests.values()))
-    contexts = {context.partition("|")[0] for context in data.measured_contexts()}
-    totals = Counter(test.split("::")[0] for test in contexts)
-    reach = Counter(
-        file
-        for module in modules.values()
-        for tests in module.tests.values()
-        for file in {test.split("::")[0] for test in tests}
-    )
+    reach = sum((module.reach for module in modules.values()), Counter())
     mutants = []
     for mutation in mutations:
         module = modules[mutation.module_path]
         if module.is_code(mutation.start_pos):
             tests = module.find_tests(mutation.start_pos[0], everything)
-            mutants.append((mutation, order_tests(tests, totals, reach)))
+            mutants.append((mutation, order_tests(tests, module.reach, reach)))
 
     def draw(mutant: tuple[Any, list[set[str]]]) -> bytes:
         return hashlib.sha256(
@@ -222,10 +220,10 @@ def find_mutants(part: str, data: CoverageData) -> list[tuple[Any, list[set[str]
     return sorted(mutants, key=draw)
 
 
-def order_tests(tests: set[str], totals: Counter[str], reach: Counter[str]) -> list[set[str]]:
-    """Return batches of tests: first the files of which most tests are here, and that run most lines of the part."""
-    counts = Counter(test.split("::")[0] for test in tests)
-    files = sorted(counts, key=lambda file: (counts[file] / totals[file], reach[file]), reverse=True)
+def order_tests(tests: set[str], *reaches: Counter[str]) -> list[set[str]]:
+    """Return batches of tests, first the files that run most lines of the mutated file, then of the part."""
+    names = {test.split("::")[0] for test in tests}
+    files = sorted(names, key=lambda file: [*(-reach[file] for reach in reaches), file])
     batches = [{test for test in tests if test.split("::")[0] in files[batch]} for batch in BATCHES]
     return [batch for batch in batches if batch]
 
