@@ -187,9 +187,9 @@ class Module:
         )
 
     def find_tests(self, line: int, others: set[str]) -> set[str]:
-        """Return the tests that run the statement of a line. An import's line has those of the file, or others."""
+        """Return the tests that run the statement of a line. A line of no function has those of the file, and others."""
         if not any(line in body for body in self.bodies):
-            return set().union(*self.tests.values()) or others
+            return others.union(*self.tests.values())
         start = max(start for start in self.starts if start <= line)
         return set().union(*(self.tests.get(each, ()) for each in range(start, line + 1)))
 
@@ -203,7 +203,7 @@ def find_mutants(part: str, data: CoverageData) -> list[tuple[Any, list[set[str]
         mutations = [
             item.mutations[0] for item in database.work_items if not EXCLUDED.match(item.mutations[0].operator_name)
         ]
-    everything = set().union(*(tests for module in modules.values() for tests in module.tests.values()))
+    everything = {context.partition("|")[0] for context in data.measured_contexts() if context}
     reach = sum((module.reach for module in modules.values()), Counter())
     mutants = []
     for mutation in mutations:
