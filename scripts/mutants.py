@@ -186,10 +186,10 @@ class Module:
             not is_star and not is_guard and not is_import and not any(low <= place < high for low, high in self.notes)
         )
 
-    def find_tests(self, line: int, others: set[str]) -> set[str]:
-        """Return the tests that run the statement of a line. A line of no function has those of the file, and others."""
+    def find_tests(self, line: int, everything: set[str]) -> set[str]:
+        """Return the tests that run the statement of a line: everything for a line of no function."""
         if not any(line in body for body in self.bodies):
-            return others.union(*self.tests.values())
+            return everything
         start = max(start for start in self.starts if start <= line)
         return set().union(*(self.tests.get(each, ()) for each in range(start, line + 1)))
 
