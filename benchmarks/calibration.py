@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -485,23 +486,18 @@ def format_gate(sizes: Sequence[int] = GATE_SIZES, *, verdicts: bool = False) ->
 def format_verdicts(repeats: int, sizes: Sequence[int] = VERDICT_SIZES) -> str:
     """Return the table of wrong verdicts on graded values at the margin, by interval."""
     rows = []
-    for name, (draw, margin) in AT_MARGIN.items():
-        for n in sizes:
-            cells = []
-            for interval in GATE_INTERVALS:
-                passes, fails = measure_verdicts(draw, n, -margin, margin, interval, repeats)
-                cells.append(f"{100 * fails:.1f} / {100 * passes:.1f}")
-            rows.append([name, str(n), *cells])
+    for (name, (draw, margin)), n in product(AT_MARGIN.items(), sizes):
+        shares = [measure_verdicts(draw, n, -margin, margin, one, repeats) for one in GATE_INTERVALS]
+        rows.append([name, str(n), *(f"{100 * fails:.1f} / {100 * passes:.1f}" for passes, fails in shares)])
     return format_table(["differences", "queries", *(f"`{interval}`" for interval in GATE_INTERVALS)], rows)
 
 
 def format_clear(repeats: int, sizes: Sequence[int] = VERDICT_SIZES) -> str:
     """Return the table of right verdicts on graded values, by interval."""
     rows = []
-    for name, (draw, mean, margin, place) in CLEAR.items():
-        for n in sizes:
-            shares = [measure_verdicts(draw, n, mean, margin, one, repeats)[place] for one in GATE_INTERVALS]
-            rows.append([name, ("passes", "fails")[place], str(n), *(f"{100 * share:.0f}" for share in shares)])
+    for (name, (draw, mean, margin, place)), n in product(CLEAR.items(), sizes):
+        shares = [measure_verdicts(draw, n, mean, margin, one, repeats)[place] for one in GATE_INTERVALS]
+        rows.append([name, ("passes", "fails")[place], str(n), *(f"{100 * share:.0f}" for share in shares)])
     return format_table(["differences", "verdict", "queries", *(f"`{one}`" for one in GATE_INTERVALS)], rows)
 
 

@@ -104,12 +104,8 @@ def read_listed_names(root: Path) -> set[str]:
     """Return the names in the tables of the reference's pages, each with its module."""
     names = set()
     for page in (root / "docs" / "reference").glob("*.md"):
-        module = ""
-        for line in page.read_text(encoding="utf-8").splitlines():
-            if line.startswith(".. currentmodule:: "):
-                module = line.split()[-1]
-            elif re.fullmatch(r"   \w+", line):
-                names.add(f"{module}.{line.strip()}")
+        for part in page.read_text(encoding="utf-8").split(".. currentmodule:: ")[1:]:
+            names |= {f"{part.split()[0]}.{name}" for name in re.findall(r"^   (\w+)$", part, re.MULTILINE)}
     return names
 
 
