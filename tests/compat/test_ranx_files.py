@@ -123,7 +123,6 @@ def test_ranx_qrels_of_ir_datasets(monkeypatch):
 
 RECORD = json.loads((DATA / "peers" / "fusion.json").read_text())
 THEIR_NORMS = {"min_max": "min-max", "min_max_inverted": "min-max-inverted", "z_score": "zmuv", "none": None}
-QRELS_FUSE = {query: {d: label for d, label in labels.items() if label} for query, labels in RECORD["qrels"].items()}
 
 
 def make_runs(module, rows=None):

@@ -16,8 +16,6 @@ pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
-HALF = {"q": {"RR": 1 / 2}}
-
 
 def values(*arguments, **ways):
     result = fn.evaluate(*arguments, "rr", **ways)

@@ -45,7 +45,7 @@ def test_equals_reference(name, types, data):
 
 
 def test_single_query_equals_definition():
-    labels, scores = np.array([0, 3, 1]), np.array([0.5, 0.5, 0.9])
+    labels, scores = np.array([0.0, 3.0, 1.0]), np.array([0.5, 0.5, 0.9])
     reached = 1 / log2(2) + 3 * (1 / log2(3) + 1 / log2(4)) / 2
     assert kernels.dcg(labels, scores) == pytest.approx(reached, rel=1e-15)
     assert kernels.ndcg(labels, scores) == pytest.approx(reached / (3 / log2(2) + 1 / log2(3)), rel=1e-15)
@@ -58,7 +58,7 @@ def test_single_query_in_ideal_order_and_without_relevant_documents():
     random = np.random.default_rng(3)
     for _ in range(200):
         labels = np.sort(random.random(random.integers(1, 40)))[::-1]
-        assert kernels.ndcg(labels, -np.arange(len(labels))) == 1.0
+        assert kernels.ndcg(labels, -np.arange(float(len(labels)))) == 1.0
     for labels in (np.zeros(3), np.zeros(0)):
         found = [getattr(kernels, name)(labels, np.zeros(len(labels))) for name in METRICS]
         assert found == pytest.approx([np.nan, 0.0, np.nan, 0.0], nan_ok=True)
