@@ -2,7 +2,6 @@
 
 import logging
 import math
-import sys
 
 import pytest
 import strategies
@@ -129,14 +128,6 @@ def test_ir_measures_provider_raises_like_library(rows):
             place.calc_aggregate([theirs.AP], rows, RUN)
         with pytest.raises((ValueError, TypeError)):
             place.calc_aggregate([theirs.AP], QRELS, rows)
-
-
-def test_ir_measures_missing_package_error(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ir_measures", None)
-    with pytest.raises(
-        fn.MissingPackageError, match=r"this drop-in needs ir_measures\. Install it: pip install ir_measures$"
-    ):
-        ours.register()
 
 
 @given(data=dicts(), shuffled=st.randoms())

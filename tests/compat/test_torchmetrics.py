@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -240,9 +239,3 @@ def test_torchmetrics_missing_metrics_are_named():
         _ = ours.retrieval_other
     with pytest.raises(AttributeError, match="has no attribute 'other'"):
         _ = ours.other
-
-
-def test_torchmetrics_missing_torch_error(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(fn.MissingPackageError, match=r"this drop-in needs torch\. Install it: pip install torch$"):
-        ours.retrieval_recall(SCORES, LABELS)

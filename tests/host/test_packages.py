@@ -6,12 +6,15 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from importlib import metadata, resources
+from importlib import import_module, metadata, resources
 from pathlib import Path
 
 import pytest
+from refusals import refused
 
 import fastndcg as fn
+from fastndcg.compat import ir_measures, ranx, torchmetrics
+from fastndcg.integrations import mlflow, sklearn, xgboost
 from fastndcg.runtime.imports import NEEDED_TOGETHER, check_packages, optional_import
 
 ROOT = Path(__file__).parents[2]
@@ -41,12 +44,27 @@ def test_declarations_of_the_project():
         assert line in lines
 
 
-@pytest.mark.parametrize("extra", ["pandas", "sklearn"])
-def test_absent_package_is_named_as_the_index_calls_it(monkeypatch, extra):
-    name = {"sklearn": "scikit-learn"}.get(extra, extra)
-    monkeypatch.setitem(sys.modules, extra, None)
-    with pytest.raises(fn.MissingPackageError, match=rf"^this needs {name}\. Install it: pip install {name}$"):
-        optional_import(extra, "this", extra)
+RESULT = fn.evaluate([[1, 0]], [[2, 1]], "rr")
+ABSENT = {  # packages, and what needs them
+    "pandas": lambda: RESULT.to_pandas(), "polars": lambda: RESULT.to_polars(), "pyarrow": lambda: RESULT.to_arrow(),
+    "jinja2": lambda: fn.compare({"a": RESULT, "b": RESULT}, test="t").to_html("absent/report.html"),
+    "ir_datasets": lambda: ranx.Qrels.from_ir_datasets("vaswani"), "ir_measures": lambda: ir_measures.register(),
+    "mlflow": lambda: mlflow.make_metric("rr"), "sklearn": lambda: sklearn.scorer("rr"),
+    "torch": lambda: torchmetrics.retrieval_recall([0.5], [1]), "xgboost": lambda: xgboost.metric("rr"),
+    "sentence_transformers": lambda: import_module("fastndcg.integrations.sentence_transformers"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("package", ABSENT)
+def test_absent_package_is_named_as_the_index_calls_it(monkeypatch, package):
+    xgboost._callback_class.cache_clear()
+    for module in list(sys.modules):
+        if package in (module.partition(".")[0], module.removeprefix("fastndcg.integrations.")):
+            monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, package, None)
+    name = {"sklearn": "scikit-learn"}.get(package, package.replace("e_t", "e-t"))
+    message = rf"(this drop-in|a report|\w+) needs {name}\. Install it: pip install {name}$"
+    refused(message, ABSENT[package], error=fn.MissingPackageError)
 
 
 @pytest.mark.parametrize(

@@ -443,13 +443,6 @@ class TestPage:
         assert len(shown.encode()) < 10_000_000
         assert ("queries with the largest differences of any system" in shown) == (n_systems == 18)
 
-    def test_needs_its_packages(self, monkeypatch, tmp_path):
-        found = compared()
-        monkeypatch.setitem(sys.modules, "jinja2", None)
-        with pytest.raises(fn.MissingPackageError, match=r"a report needs jinja2\. Install it: pip install jinja2$"):
-            found.to_html(tmp_path / "report.html")
-        assert not (tmp_path / "report.html").exists()
-
 
 def tune(methods, n_runs=2):
     pytest.importorskip("matplotlib")

@@ -135,15 +135,6 @@ def test_polars_and_arrow(name, package, method):
         np.testing.assert_array_equal(columns[str(metric)], RESULTS[name][metric])
 
 
-@pytest.mark.parametrize(
-    ("package", "method"), [("pandas", "to_pandas"), ("polars", "to_polars"), ("pyarrow", "to_arrow")]
-)
-def test_missing_packages(monkeypatch, package, method):
-    monkeypatch.setitem(__import__("sys").modules, package, None)
-    with pytest.raises(fn.MissingPackageError, match=rf"needs {package}\. Install it: pip install {package}$"):
-        getattr(RESULT, method)()
-
-
 def test_weighted_means():
     result = fn.evaluate([[1, 0], [0, 1], [0, 0]], [[2, 1]] * 3, "rr,map")
     assert result.mean([1, 2, 3]) == {"RR": (1 * 1 + 2 / 2 + 3 * 0) / 6, "AP": (1 * 1 + 2 / 2) / 3}
