@@ -171,30 +171,27 @@ A, B = [[1.0, 2.0]], [[2.0, 1.0]]
 RUN = {"q": {"a": 1}}
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: fn.agreement(A, B), "`metrics` is missing. Name at least one, such as 'tau_b'"),
-        (lambda: fn.agreement(A, B, "ndcg"), "`metrics` must be metrics of agreement, but nDCG ("),
-        (lambda: fn.evaluate(A, B, "tau_b"), "`metrics` must be metrics of evaluate, but tau_b (Kendall's"),
-        (lambda: fn.agreement(A, B, "coverage"), "`metrics` must be metrics of agreement, but coverage ("),
-        (lambda: fn.agreement(A, [[1.0]], "tau_b"), "`second` must have the shape of `first`, (1, 2), but has (1, 1)"),
-        (lambda: fn.agreement(A, [[1.0, np.nan]], "tau_b"), "`second` must not be NaN, but second[0, 1] is. Leave out"),
-        (lambda: fn.agreement([1.0], [1.0], "tau_b"), "queries must be cut by exactly one of `offsets`"),
-        (lambda: fn.agreement(A, RUN, "tau_b"), "`first` and `second` must be alike, but are an array and a run with"),
-        (lambda: fn.agreement(RUN, {"r": {"a": 1}}, "tau_b"), "first run and second run must have a query in common"),
-        (lambda: fn.agreement(RUN, {1: {"a": 1}}, "rbo"), "ids of queries are texts in the first run, such as 'q'"),
-        (lambda: fn.agreement(RUN, {"q": {"a": np.nan}}, "rbo"), "the run: score of document a of query q must not be"),
-        (lambda: fn.agreement(RUN, RUN, "rbo", offsets=[0, 1]), "`offsets` cuts arrays into queries, but"),
-        (lambda: fn.agreement(A, B, "rbo(p=1)"), "`p` of RBO must be between 0 and 1, not 1"),
-        (lambda: fn.agreement(A, B, "rbo(p=0)"), "`p` of RBO must be between 0 and 1, not 0"),
-        (lambda: fn.agreement(A, B, "rbo(form=max)"), "`form` of RBO must be one of ext, min, not 'max'"),
-        (lambda: fn.agreement(A, B, "tau_b@5"), "tau_b must have no cutoff, because it reads all ranks. Leave out @5"),
-        (lambda: fn.agreement(A, B, "rbo", threads=0), "`threads` must be 1 or more, not 0"),
-        (lambda: fn.agreement(A, B, "rbo", columns={}), "`columns` is no argument of agreement. It is said where a"),
-        (lambda: fn.agreement(np.array([["a"]]), B, "rbo"), "`first` must hold numbers, but its dtype is <U1"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: fn.agreement(A, B), "`metrics` is missing. Name at least one, such as 'tau_b'"),
+    (lambda: fn.agreement(A, B, "ndcg"), "`metrics` must be metrics of agreement, but nDCG ("),
+    (lambda: fn.evaluate(A, B, "tau_b"), "`metrics` must be metrics of evaluate, but tau_b (Kendall's"),
+    (lambda: fn.agreement(A, B, "coverage"), "`metrics` must be metrics of agreement, but coverage ("),
+    (lambda: fn.agreement(A, [[1.0]], "tau_b"), "`second` must have the shape of `first`, (1, 2), but has (1, 1)"),
+    (lambda: fn.agreement(A, [[1.0, np.nan]], "tau_b"), "`second` must not be NaN, but second[0, 1] is. Leave out"),
+    (lambda: fn.agreement([1.0], [1.0], "tau_b"), "queries must be cut by exactly one of `offsets`"),
+    (lambda: fn.agreement(A, RUN, "tau_b"), "`first` and `second` must be alike, but are an array and a run with"),
+    (lambda: fn.agreement(RUN, {"r": {"a": 1}}, "tau_b"), "first run and second run must have a query in common"),
+    (lambda: fn.agreement(RUN, {1: {"a": 1}}, "rbo"), "ids of queries are texts in the first run, such as 'q'"),
+    (lambda: fn.agreement(RUN, {"q": {"a": np.nan}}, "rbo"), "the run: score of document a of query q must not be"),
+    (lambda: fn.agreement(RUN, RUN, "rbo", offsets=[0, 1]), "`offsets` cuts arrays into queries, but"),
+    (lambda: fn.agreement(A, B, "rbo(p=1)"), "`p` of RBO must be between 0 and 1, not 1"),
+    (lambda: fn.agreement(A, B, "rbo(p=0)"), "`p` of RBO must be between 0 and 1, not 0"),
+    (lambda: fn.agreement(A, B, "rbo(form=max)"), "`form` of RBO must be one of ext, min, not 'max'"),
+    (lambda: fn.agreement(A, B, "tau_b@5"), "tau_b must have no cutoff, because it reads all ranks. Leave out @5"),
+    (lambda: fn.agreement(A, B, "rbo", threads=0), "`threads` must be 1 or more, not 0"),
+    (lambda: fn.agreement(A, B, "rbo", columns={}), "`columns` is no argument of agreement. It is said where a"),
+    (lambda: fn.agreement(np.array([["a"]]), B, "rbo"), "`first` must hold numbers, but its dtype is <U1"),
+])  # fmt: skip
 def test_agreement_raises_on_wrong_input(call, message):
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
         call()

@@ -251,14 +251,11 @@ def read_step(text, start):
     return "\n".join(line[indent:] for line in takewhile(lambda line: line.startswith(" " * indent), lines)) + "\n"
 
 
-@pytest.mark.parametrize(
-    ("new", "environment", "code", "summary"),
-    [
-        ("two", {}, 0, "### ❔ undecided"), ("old", {"ENDS": "0"}, 0, "### text"),
-        ("old", {"ENDS": "1"}, 1, "### text"), ("old", {"ENDS": "4"}, 4, "### text"), ("absent", {}, 2, ""),
-        ("old", {"MORE": "--import fault.py"}, 2, ""), ("old", {"PYTHONHOME": "absent"}, 2, ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("new", "environment", "code", "summary"), [
+    ("two", {}, 0, "### ❔ undecided"), ("old", {"ENDS": "0"}, 0, "### text"), ("old", {"ENDS": "1"}, 1, "### text"),
+    ("old", {"ENDS": "4"}, 4, "### text"), ("absent", {}, 2, ""), ("old", {"MORE": "--import fault.py"}, 2, ""),
+    ("old", {"PYTHONHOME": "absent"}, 2, ""),
+])  # fmt: skip
 def test_workflow_of_the_guide(runner, new, environment, code, summary):
     """The page's step, under `bash -e` as GitHub runs it. What has no verdict is no comment."""
     if new != "absent":
@@ -269,29 +266,22 @@ def test_workflow_of_the_guide(runner, new, environment, code, summary):
     assert Path("comment.md").exists() == bool(summary)
 
 
-@pytest.mark.parametrize(
-    ("inputs", "environment", "code", "summary", "verdict"),
-    [
-        ({"arguments": CLUSTERS}, {}, 0, "### ✅ pass", "pass"), ({}, {"ENDS": "1"}, 1, "### text", "fail"),
-        ({}, {"ENDS": "3"}, 0, "### text", "undecided"), ({}, {"ENDS": "4"}, 4, "### text", "not comparable"),
-        ({"undecided": "fail"}, {"ENDS": "3"}, 3, "### text", "undecided"),
-        ({"run": "absent.run"}, {}, 2, "", "error"), ({}, {"PYTHONHOME": "absent"}, 2, "", "error"),
-        ({"arguments": "--margin '2%"}, {}, 2, "", "error"), ({}, {"MORE": "--import fault.py"}, 2, "", "error"),
-        ({}, {"ENDS": "137"}, 137, "### text", "error"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("inputs", "environment", "code", "summary", "verdict"), [
+    ({"arguments": CLUSTERS}, {}, 0, "### ✅ pass", "pass"), ({}, {"ENDS": "1"}, 1, "### text", "fail"),
+    ({}, {"ENDS": "3"}, 0, "### text", "undecided"), ({}, {"ENDS": "4"}, 4, "### text", "not comparable"),
+    ({"undecided": "fail"}, {"ENDS": "3"}, 3, "### text", "undecided"), ({"run": "absent.run"}, {}, 2, "", "error"),
+    ({}, {"PYTHONHOME": "absent"}, 2, "", "error"), ({"arguments": "--margin '2%"}, {}, 2, "", "error"),
+    ({}, {"MORE": "--import fault.py"}, 2, "", "error"), ({}, {"ENDS": "137"}, 137, "### text", "error"),
+])  # fmt: skip
 def test_action(runner, inputs, environment, code, summary, verdict):
     assert run_action(runner, inputs, **environment) == (code, summary, verdict)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", []), (f"-m ndcg@10  {CLUSTERS}", ["-m", "ndcg@10", "--clusters", "user groups.txt"]),
-        ("--margin 'ndcg@10=2%'\n--level 0.9\n", ["--margin", "ndcg@10=2%", "--level", "0.9"]),
-        ("$(touch x) `touch x` $HOME * ; x", ["$(touch", "x)", "`touch", "x`", "$HOME", "*", ";", "x"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "words"), [
+    ("", []), (f"-m ndcg@10  {CLUSTERS}", ["-m", "ndcg@10", "--clusters", "user groups.txt"]),
+    ("--margin 'ndcg@10=2%'\n--level 0.9\n", ["--margin", "ndcg@10=2%", "--level", "0.9"]),
+    ("$(touch x) `touch x` $HOME * ; x", ["$(touch", "x)", "`touch", "x`", "$HOME", "*", ";", "x"]),
+])  # fmt: skip
 def test_arguments_of_the_action(runner, text, words):
     """Quotes keep blanks, lines are joined, and nothing is run."""
     run_action(runner, {"arguments": text}, ENDS="0")

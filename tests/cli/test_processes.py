@@ -94,19 +94,15 @@ class Panic(BaseException):
     """What packages in Rust raise is no Exception."""
 
 
-@pytest.mark.parametrize(
-    ("error", "line"),
-    [
-        (fn.InvalidInputError("`x` must be 1. Correct it"), "`x` must be 1. Correct it"),
-        (OSError(28, "No space left on device", "out.txt"), "out.txt: No space left on device"),
-        (OSError("no device"), "no device"),
-        (MemoryError(), "not enough memory. Evaluate fewer queries at once, or use fewer threads."),
-        *((error, f"this is a fault in fastndcg, not in your input: {type(error).__name__}: two lines. Report it with "
-           "the traceback that FASTNDCG_DEBUG=1 prints.")
-          for error in (ValueError("two\nlines"), RecursionError("two lines"), Panic("two lines"))),
-    ],
-    ids=repr,
-)  # fmt: skip
+@pytest.mark.parametrize(("error", "line"), [
+    (fn.InvalidInputError("`x` must be 1. Correct it"), "`x` must be 1. Correct it"),
+    (OSError(28, "No space left on device", "out.txt"), "out.txt: No space left on device"),
+    (OSError("no device"), "no device"),
+    (MemoryError(), "not enough memory. Evaluate fewer queries at once, or use fewer threads."),
+    *((error, f"this is a fault in fastndcg, not in your input: {type(error).__name__}: two lines. Report it with "
+       "the traceback that FASTNDCG_DEBUG=1 prints.")
+      for error in (ValueError("two\nlines"), RecursionError("two lines"), Panic("two lines"))),
+], ids=repr)  # fmt: skip
 def test_every_error_is_one_line(monkeypatch, run, error, line):
     """The exit code is 2 for every exception. 1 is that of a gate that fails. FASTNDCG_DEBUG adds the traceback."""
 

@@ -107,14 +107,10 @@ def test_ir_measures_provider_has_more_precision_than_default():
     assert values["SetF(beta=2.0)"] == pytest.approx((1 + 4) * (1 / 2) * (1 / 2) / (4 * (1 / 2) + 1 / 2), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "measure",
-    [
-        theirs.NERR8(max_rel=1) @ 10, theirs.Accuracy @ 5, theirs.BPM(min_rel=1, max_rel=1) @ 5, theirs.RBP(p=1.0),
-        theirs.Compat(p=1.0), theirs.INST(T=0.0, max_rel=1),
-    ],
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize("measure", [
+    theirs.NERR8(max_rel=1) @ 10, theirs.Accuracy @ 5, theirs.BPM(min_rel=1, max_rel=1) @ 5, theirs.RBP(p=1.0),
+    theirs.Compat(p=1.0), theirs.INST(T=0.0, max_rel=1),
+], ids=str)  # fmt: skip
 def test_ir_measures_provider_leaves_other_measures_to_others(measure):
     assert not ours.Provider().supports(measure)
     with pytest.raises(fn.InvalidInputError):

@@ -136,28 +136,21 @@ def test_fuse_gives_the_scores_of_ranx(method, norm):
         assert fused.run[query] == pytest.approx(row, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "text"),
-    [
-        ("rrf", {"k": 20}, "rrf(k=20)"), ("isr", {}, "isr"), ("logn_isr", {"sigma": 0.3}, "logn_isr(sigma=0.3)"),
-        ("rbc", {"phi": 0.7}, "rbc(phi=0.7)"), ("bordafuse", {}, "borda"),
-        ("w_bordafuse", {"weights": [0.2, 0.5, 0.3]}, "wborda"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("method", "params", "text"), [
+    ("rrf", {"k": 20}, "rrf(k=20)"), ("isr", {}, "isr"), ("logn_isr", {"sigma": 0.3}, "logn_isr(sigma=0.3)"),
+    ("rbc", {"phi": 0.7}, "rbc(phi=0.7)"), ("bordafuse", {}, "borda"),
+    ("w_bordafuse", {"weights": [0.2, 0.5, 0.3]}, "wborda"),
+])  # fmt: skip
 def test_fuse_by_rank_gives_the_scores_of_ranx(method, params, text):
     fused = ours.fuse(make_runs(ours), None, method, params)
     for query, row in RECORD["ranx"]["fused"][text].items():
         assert fused.run[query] == pytest.approx(row, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("method", "params"),
-    [
-        ("rrf", {"k": 20}), ("isr", {}), ("log_isr", {}), ("logn_isr", {}), ("rbc", {"phi": 0.7}),
-        ("bordafuse", {}), ("w_bordafuse", {"weights": [0.2, 0.5, 0.3]}), ("condorcet", {}),
-        ("w_condorcet", {"weights": [0.2, 0.5, 0.3]}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("method", "params"), [
+    ("rrf", {"k": 20}), ("isr", {}), ("log_isr", {}), ("logn_isr", {}), ("rbc", {"phi": 0.7}), ("bordafuse", {}),
+    ("w_bordafuse", {"weights": [0.2, 0.5, 0.3]}), ("condorcet", {}), ("w_condorcet", {"weights": [0.2, 0.5, 0.3]}),
+])  # fmt: skip
 def test_methods_by_rank_take_the_ranks_of_the_runs_with_any_normalisation(method, params):
     """Only distances are ranked the other way. With 'borda' ranx has the order of a set, which is not copied."""
     expected = ours.fuse(make_runs(ours), None, method, params).run
@@ -166,16 +159,13 @@ def test_methods_by_rank_take_the_ranks_of_the_runs_with_any_normalisation(metho
     assert ours.fuse(make_runs(ours), "min-max-inverted", method, params).run != expected
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "message"),
-    [
-        ("rrf", {"kk": 5}, "`params` of rrf must be among k, name, not 'kk'. Did you mean 'k'?"),
-        ("rrf", {"weights": [1, 1, 1]}, "`params` of rrf must be among k, name, not 'weights'"),
-        ("isr", {"k": 5}, "`params` of isr must be among name, not 'k'"),
-        ("wsum", {}, "`params` of wsum must have weights, but it is missing"), ("rbc", {}, "must have phi"),
-        ("gmnz", {}, "must have gamma"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("method", "params", "message"), [
+    ("rrf", {"kk": 5}, "`params` of rrf must be among k, name, not 'kk'. Did you mean 'k'?"),
+    ("rrf", {"weights": [1, 1, 1]}, "`params` of rrf must be among k, name, not 'weights'"),
+    ("isr", {"k": 5}, "`params` of isr must be among name, not 'k'"),
+    ("wsum", {}, "`params` of wsum must have weights, but it is missing"), ("rbc", {}, "must have phi"),
+    ("gmnz", {}, "must have gamma"),
+])  # fmt: skip
 def test_parameters_are_those_of_ranx(method, params, message):
     refused(re.escape(message), lambda: ours.fuse(make_runs(ours), None, method, params), error=TypeError)
 

@@ -116,13 +116,10 @@ def test_unjudged_documents_are_those_with_negative_labels_too(evaluate):
         evaluate([[1, -1]], [[2, 1]], "rr", convention="default(unjudged=removed)")
 
 
-@pytest.mark.parametrize(
-    ("metric", "denominator", "expected"),
-    [
-        ("P@2", "k", (1 + 1) / (2 + 2)), ("P@2", "min(k, n_retrieved)", (1 + 1) / (1 + 2)),
-        ("P@2", "min(k, n_relevant)", (1 + 1) / (1 + 2)), ("P", "k", (1 + 2) / (1 + 3)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("metric", "denominator", "expected"), [
+    ("P@2", "k", (1 + 1) / (2 + 2)), ("P@2", "min(k, n_retrieved)", (1 + 1) / (1 + 2)),
+    ("P@2", "min(k, n_relevant)", (1 + 1) / (1 + 2)), ("P", "k", (1 + 2) / (1 + 3)),
+])  # fmt: skip
 def test_micro_mean(metric, denominator, expected):
     convention = DEFAULT.replace(precision_mean="micro", precision_denominator=denominator)
     result = fn.evaluate([1, 0, 1, 1], [1, 3, 2, 1], [metric, "RR"], groups=[1, 3], convention=convention)

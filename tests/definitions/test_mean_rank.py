@@ -145,14 +145,11 @@ def test_adjusted_means_are_refused_where_values_by_chance_are_not_kept():
     refused("needs the values by chance", fn.StreamingEvaluator, "amri", per_query=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("AMR", "over_chance(Rank)"), ("amri", "adjusted(Rank)"), ("adjusted_mrr", "adjusted(RR)"),
-        ("adjusted_hits@10", "adjusted(Success@10)"), ("adjusted_hits_at@10", "adjusted(Success@10)"),
-        ("hits_at@10", "Success@10"), ("mean_rank(rel=2)", "Rank(rel=2)"), ("harmonic_mean_rank", "hm(Rank)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "canonical"), [
+    ("AMR", "over_chance(Rank)"), ("amri", "adjusted(Rank)"), ("adjusted_mrr", "adjusted(RR)"),
+    ("adjusted_hits@10", "adjusted(Success@10)"), ("adjusted_hits_at@10", "adjusted(Success@10)"),
+    ("hits_at@10", "Success@10"), ("mean_rank(rel=2)", "Rank(rel=2)"), ("harmonic_mean_rank", "hm(Rank)"),
+])  # fmt: skip
 def test_names_of_link_prediction_parse(text, canonical):
     assert str(fn.Metric.parse(text)) == canonical
     assert fn.Metric.parse(canonical) == fn.Metric.parse(text)

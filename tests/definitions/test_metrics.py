@@ -314,13 +314,10 @@ def test_average_is_the_expectation_written_out(evaluate, metric, groups, expect
     assert result[metric] == exactly(expected)
 
 
-@pytest.mark.parametrize(
-    ("ties", "expected"),
-    [
-        ("average", (1 / 1 + 1 / 2 + 1 / 3) / 3), ("input", 1 / 2), ("id_descending", 1 / 3),
-        ("id_ascending", 1 / 1), ("best", 1 / 1), ("worst", 1 / 3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("ties", "expected"), [
+    ("average", (1 / 1 + 1 / 2 + 1 / 3) / 3), ("input", 1 / 2), ("id_descending", 1 / 3), ("id_ascending", 1 / 1),
+    ("best", 1 / 1), ("worst", 1 / 3),
+])  # fmt: skip
 @EVALUATE
 def test_tie_policy_places_the_relevant_document(evaluate, ties, expected):
     """Of three equal scores, the relevant document is the second as given, and has the lowest tie key."""

@@ -277,19 +277,16 @@ def test_files_of_spans_equal_their_rows(tmp_path):
         assert found.to_dict() == expected.to_dict(), chunk_path
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"q": ', "gold, line 1: must be JSON, but is not: .* Give JSON of"),
-        ('{"q": [["a", 5, 5]]}', "gold must have whole numbers 0 ≤ start < end .* row 0 .* is from 5 to 5"),
-        ('{"q": [["a", 5]]}', "gold must be .*, but query 'q' has"),
-        ('{"q": [], "q": []}', "gold, line 1: an object must have each key once, but 'q' stands twice"),
-        ("query,document,start,end\nq,a,x,5", "column 'start' of `gold` must hold numbers"),
-        ("query,document,start\nq,a,5", "`gold` must have one column of end"),
-        ("query,document,start,end\nq,a,5", "gold must hold spans, but does not: .* Give JSON of"),
-        ("", "gold must hold spans, but does not: .*Empty CSV file.* Give JSON of"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "message"), [
+    ('{"q": ', "gold, line 1: must be JSON, but is not: .* Give JSON of"),
+    ('{"q": [["a", 5, 5]]}', "gold must have whole numbers 0 ≤ start < end .* row 0 .* is from 5 to 5"),
+    ('{"q": [["a", 5]]}', "gold must be .*, but query 'q' has"),
+    ('{"q": [], "q": []}', "gold, line 1: an object must have each key once, but 'q' stands twice"),
+    ("query,document,start,end\nq,a,x,5", "column 'start' of `gold` must hold numbers"),
+    ("query,document,start\nq,a,5", "`gold` must have one column of end"),
+    ("query,document,start,end\nq,a,5", "gold must hold spans, but does not: .* Give JSON of"),
+    ("", "gold must hold spans, but does not: .*Empty CSV file.* Give JSON of"),
+])  # fmt: skip
 def test_bad_files_of_spans(tmp_path, monkeypatch, text, message):
     monkeypatch.chdir(tmp_path)
     Path("gold").write_text(text, encoding="utf-8")

@@ -199,14 +199,11 @@ WITH_GAINS = ("CG", "DCG", "IDCG", "nDCG", "RBP", "nDCG_rel", "Rndcg", "G", "Q")
 
 
 @EVALUATE
-@pytest.mark.parametrize(
-    ("metric", "expected"),
-    [
-        ("CG", 2 + 5 + 0 + 2), ("DCG@2", 2 + 5 / log2(3)), ("IDCG", 5 + 2 / log2(3) + 2 / log2(4)), ("IDCG@1", 5),
-        ("nDCG@1", 2 / 5), ("nDCG", (2 + 5 / log2(3) + 2 / log2(5)) / (5 + 2 / log2(3) + 2 / log2(4))),
-        ("nDCG@2", (2 + 5 / log2(3)) / (5 + 2 / log2(3))),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("metric", "expected"), [
+    ("CG", 2 + 5 + 0 + 2), ("DCG@2", 2 + 5 / log2(3)), ("IDCG", 5 + 2 / log2(3) + 2 / log2(4)), ("IDCG@1", 5),
+    ("nDCG@1", 2 / 5), ("nDCG", (2 + 5 / log2(3) + 2 / log2(5)) / (5 + 2 / log2(3) + 2 / log2(4))),
+    ("nDCG@2", (2 + 5 / log2(3)) / (5 + 2 / log2(3))),
+])  # fmt: skip
 def test_best_order_of_a_gain_table_is_by_gain(evaluate, metric, expected):
     """Labels 2, 1, 0, 2 gain 2, 5, 0, 2 with the table 0, 5, 2: the best order begins with label 1."""
     asked = fn.Metric.parse(metric)(gain=[0, 5, 2])

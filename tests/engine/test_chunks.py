@@ -46,13 +46,10 @@ def test_chunks_contain_each_query_once(sizes, pooled, chunk_documents, threads)
     assert all(n <= chunk_documents + 45 for n in documents)
 
 
-@pytest.mark.parametrize(
-    ("n_documents", "threads", "expected"),
-    [
-        (2, 2, [2]), (3, 2, [3]), (4, 2, [2, 2]), (9, 2, [4, 2, 3]), (20, 2, [8, 6, 3, 3]),
-        (20, 4, [5, 3, 3, 2, 2, 2, 3]), (20, 1, [6, 7, 7]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("n_documents", "threads", "expected"), [
+    (2, 2, [2]), (3, 2, [3]), (4, 2, [2, 2]), (9, 2, [4, 2, 3]), (20, 2, [8, 6, 3, 3]), (20, 4, [5, 3, 3, 2, 2, 2, 3]),
+    (20, 1, [6, 7, 7]),
+])  # fmt: skip
 def test_threads_share_what_is_left(monkeypatch, n_documents, threads, expected):
     monkeypatch.setattr(chunk, "MIN_DOCUMENTS_FOR_THREADS", 2)
     places = chunk.find_cuts(n_documents, 8, threads)
@@ -107,14 +104,10 @@ LABELS, SCORES = [[0, 1, 0]], [[3.0, 2.0, 1.0]]
 
 
 @pytest.mark.parametrize("k", LARGE)
-@pytest.mark.parametrize(
-    ("metric", "value"),
-    [
-        (fn.P, lambda k: 1 / k), (fn.F, lambda k: 2 * (1 / k) / (1 / k + 1)), (fn.Unjudged, lambda k: 0.0),
-        (fn.R, lambda k: 1.0), (fn.AP, lambda k: 1 / 2),
-    ],
-    ids=["P", "F", "Unjudged", "R", "AP"],
-)  # fmt: skip
+@pytest.mark.parametrize(("metric", "value"), [
+    (fn.P, lambda k: 1 / k), (fn.F, lambda k: 2 * (1 / k) / (1 / k + 1)), (fn.Unjudged, lambda k: 0.0),
+    (fn.R, lambda k: 1.0), (fn.AP, lambda k: 1 / 2),
+], ids=["P", "F", "Unjudged", "R", "AP"])  # fmt: skip
 def test_large_cutoff_counts_as_it_is(metric, k, value):
     assert fn.evaluate(LABELS, SCORES, metric @ k).values.item() == pytest.approx(value(k), rel=1e-15, abs=0)
 
@@ -171,13 +164,10 @@ def count_kept_bytes(call, n):
 GRADES = np.arange(2000).reshape(100, 20) % 3
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "RBP(p={0})@10, RBP(p={0}, gain=exp2)", "nDCG(discount=[1,{0}]), nDCG(gain=[0,{0},2])@3, Q(gain=[0,3,{0}])",
-        "IPrec(recall={0}), Rprec(mult={0}), P(rel={0}), PatR(recall={0})", "PFound(decay={0}), Compat(p={0})",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("name", [
+    "RBP(p={0})@10, RBP(p={0}, gain=exp2)", "nDCG(discount=[1,{0}]), nDCG(gain=[0,{0},2])@3, Q(gain=[0,3,{0}])",
+    "IPrec(recall={0}), Rprec(mult={0}), P(rel={0}), PatR(recall={0})", "PFound(decay={0}), Compat(p={0})",
+])  # fmt: skip
 def test_sweeps_of_parameters(name):
     convention = fn.conventions["default"].replace(ties="input")
     kept = count_kept_bytes(

@@ -117,16 +117,13 @@ def test_is_the_arithmetic_by_hand():
     )
 
 
-@pytest.mark.parametrize(
-    ("metric", "expected"),
-    [
-        ("p@3", [0, 1 / 3, 1 / 3, 0]), ("r@2", [0, 1 / 2, 0, 0]), ("cg@2", [0, 1, 0, 0]),
-        ("num_rel_ret", [0, 1, 1, 0]), ("rr", [0, 1 / 2 - 1 / 3, 0, 0]), ("success@1", [0, 0, 0, 0]),
-        ("ap", [0, (1 / 2 + 2 / 3) / 2 - 1 / 3 / 2, (1 / 2 + 2 / 3) / 2 - 1 / 2 / 2, 0]),
-        ("fallout@3", [0, 1 / 2 - 2 / 3, 1 / 2 - 2 / 3, 0]), ("utility", [0, 2, 2, 0]),
-        ("q", [0, (2 / 4 + 4 / 5) / 2 - 2 / 5 / 2, (2 / 4 + 4 / 5) / 2 - 2 / 4 / 2, 0]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("metric", "expected"), [
+    ("p@3", [0, 1 / 3, 1 / 3, 0]), ("r@2", [0, 1 / 2, 0, 0]), ("cg@2", [0, 1, 0, 0]), ("num_rel_ret", [0, 1, 1, 0]),
+    ("rr", [0, 1 / 2 - 1 / 3, 0, 0]), ("success@1", [0, 0, 0, 0]),
+    ("ap", [0, (1 / 2 + 2 / 3) / 2 - 1 / 3 / 2, (1 / 2 + 2 / 3) / 2 - 1 / 2 / 2, 0]),
+    ("fallout@3", [0, 1 / 2 - 2 / 3, 1 / 2 - 2 / 3, 0]), ("utility", [0, 2, 2, 0]),
+    ("q", [0, (2 / 4 + 4 / 5) / 2 - 2 / 5 / 2, (2 / 4 + 4 / 5) / 2 - 2 / 4 / 2, 0]),
+])  # fmt: skip
 def test_contributions_by_hand(metric, expected):
     explained = fn.explain([[0, 1, 1, 0]], [[4, 3, 2, 1]], metric)
     assert [one.contribution for one in explained.ranking] == pytest.approx(expected)

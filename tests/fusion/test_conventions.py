@@ -12,18 +12,15 @@ def make_runs(*columns):
     return [{"q": dict(enumerate(map(float, scores)))} if scores else {"q0": {0: 1.0}} for scores in columns]
 
 
-@pytest.mark.parametrize(
-    ("weights", "columns", "expected", "order"),
-    [
-        ([0.5, 0.5], [[1, 2, 3], [0, 1, 2]], [1, 0.5, 0], [2, 1, 0]),
-        ([0.5, 0.5], [[0, 2, 0.1], [0, 0.2, 2]], [0.55, 0.525, 0], [1, 2, 0]),
-        ([0.75, 0.25], [[0.5, 0.5, 0], [0, 0.01, 0.001]], [1, 0.75 + 0, 0.025], [1, 0, 2]),
-        ([0.75, 0.25], [[1], []], [0.75], [0]), ([0.75, 0.25], [[], [1]], [0.25], [0]),
-        ([0.75, 0.25], [[1, 2], []], [0.75, 0], [1, 0]), ([0.75, 0.25], [[1, 1], [1, 2]], [1, 0.75], [1, 0]),
-        ([0.75, 0.25], [[1, 2, 3, 4], [1, 2, 3]], [0.75, 0.75, 0.375, 0], [3, 2, 1, 0]),
-        ([0.75, 0.25, 0.1], [[1, 2, 3, 4], [1, 2, 3], [4, 5]], [0.75, 0.75, 0.475, 0], [3, 2, 1, 0]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("weights", "columns", "expected", "order"), [
+    ([0.5, 0.5], [[1, 2, 3], [0, 1, 2]], [1, 0.5, 0], [2, 1, 0]),
+    ([0.5, 0.5], [[0, 2, 0.1], [0, 0.2, 2]], [0.55, 0.525, 0], [1, 2, 0]),
+    ([0.75, 0.25], [[0.5, 0.5, 0], [0, 0.01, 0.001]], [1, 0.75 + 0, 0.025], [1, 0, 2]),
+    ([0.75, 0.25], [[1], []], [0.75], [0]), ([0.75, 0.25], [[], [1]], [0.25], [0]),
+    ([0.75, 0.25], [[1, 2], []], [0.75, 0], [1, 0]), ([0.75, 0.25], [[1, 1], [1, 2]], [1, 0.75], [1, 0]),
+    ([0.75, 0.25], [[1, 2, 3, 4], [1, 2, 3]], [0.75, 0.75, 0.375, 0], [3, 2, 1, 0]),
+    ([0.75, 0.25, 0.1], [[1, 2, 3, 4], [1, 2, 3], [4, 5]], [0.75, 0.75, 0.475, 0], [3, 2, 1, 0]),
+])  # fmt: skip
 def test_weaviate_relative_score_fusion(weights, columns, expected, order):
     """hybrid_fusion_test.go, TestFusionRelativeScore: equal scores get the weight, ties go by the last score."""
     fused = fn.fuse(make_runs(*columns), "wsum(norm=min_max)", weights=weights, fusion_convention="weaviate")
@@ -91,14 +88,11 @@ def test_every_choice_of_a_field_can_be_replaced_and_parses_back(field):
         assert parse_fusion_convention(str(convention)) == convention
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("weavate", "Did you mean 'weaviate'"), ("default(tie=input)", "Did you mean 'ties'"),
-        ("default(ties=last)", "`ties` of a fusion convention must be one of"),
-        ("default(rrf_k=-1)", "or a finite number of 0 or more"), ("default@10", "must have no cutoff"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "message"), [
+    ("weavate", "Did you mean 'weaviate'"), ("default(tie=input)", "Did you mean 'ties'"),
+    ("default(ties=last)", "`ties` of a fusion convention must be one of"),
+    ("default(rrf_k=-1)", "or a finite number of 0 or more"), ("default@10", "must have no cutoff"),
+])  # fmt: skip
 def test_wrong_conventions_are_refused(text, message):
     with pytest.raises(fn.InvalidInputError, match=message):
         parse_fusion_convention(text)

@@ -67,16 +67,12 @@ def test_absent_package_is_named_as_the_index_calls_it(monkeypatch, package):
     refused(message, ABSENT[package], error=fn.MissingPackageError)
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("raise ImportError('pyarrow requires NumPy 2.0 or newer')",
-            "ImportError: pyarrow requires NumPy 2.0 or newer"),
-        ("import no_such_part", "ModuleNotFoundError: No module named 'no_such_part'"),
-        ("import broken_package.no_such_part", "ModuleNotFoundError: No module named 'broken_package.no_such_part'"),
-        ("raise AttributeError('_ARRAY_API not found')", "AttributeError: _ARRAY_API not found"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "message"), [
+    ("raise ImportError('pyarrow requires NumPy 2.0 or newer')", "ImportError: pyarrow requires NumPy 2.0 or newer"),
+    ("import no_such_part", "ModuleNotFoundError: No module named 'no_such_part'"),
+    ("import broken_package.no_such_part", "ModuleNotFoundError: No module named 'broken_package.no_such_part'"),
+    ("raise AttributeError('_ARRAY_API not found')", "AttributeError: _ARRAY_API not found"),
+])  # fmt: skip
 def test_broken_package_is_reported_with_its_own_error(monkeypatch, tmp_path, source, message):
     (tmp_path / "broken_package").mkdir()
     (tmp_path / "broken_package" / "__init__.py").write_text(source, encoding="utf-8")
@@ -143,13 +139,10 @@ def test_wheel_is_installed_pure_and_has_a_licence():
     assert any(str(file).endswith("licenses/LICENSE") for file in metadata.files("fastndcg"))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "py.typed", "__init__.pyi", "demo/qrels.txt", "demo/lambdarank.run", "demo/pointwise.run", "demo/SOURCE.md",
-        *(f"reports/templates/{name}" for name in ("page.html", "style.css", "script.js")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("name", [
+    "py.typed", "__init__.pyi", "demo/qrels.txt", "demo/lambdarank.run", "demo/pointwise.run", "demo/SOURCE.md",
+    *(f"reports/templates/{name}" for name in ("page.html", "style.css", "script.js")),
+])  # fmt: skip
 @of_wheel
 def test_wheel_carries(name):
     assert resources.files("fastndcg").joinpath(name).is_file()

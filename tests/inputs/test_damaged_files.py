@@ -41,20 +41,17 @@ def refused(tmp_path, content, message, read=fn.Qrels):
 HEADER = b"query,doc,label\n"
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"query,doc,label,text\nq1,d1,1," + b"x" * 140_000 + b"\nq2,d2,0x1,y\n", ", row 1: 'label' must be a decimal"),
-        (b"query,doc,label,text\nq1,d1,z," + b"x" * 140_000 + b"\n", ", row 0: 'label' must be a decimal"),
-        (b"query,doc,label\0\nq,d,1\n", ", line 1: must be text, but byte 15 is NUL. Give text"),
-        (b"query\0,doc,label\nq,d,1\n", ", line 1: must be text, but byte 5 is NUL. Give text"),
-        (HEADER + b"q,d,1\nq\xff,e,1\n", ", line 3: must be CSV with a header, but is not: In CSV column #0"),
-        (HEADER + b"q,d,1\nq,e\n", ", row 1: must be CSV with a header, but is not: Expected 3 columns, got 2: q,e"),
-        (b"query,doc,label,t\xff\nq,d,1,1\n", ", line 1: must be CSV with a header, but is not: 'utf-8' codec"),
-        (HEADER + b"q,d,1\nq,\x1b[31m\x07" + b"x" * 500_000 + b"\n", ", row 1: must be CSV with a header"),
-        (HEADER + b"q,d," + b"z\x1b" * 5000 + b"\n", ", line 2: 'label' must be a decimal number, but is 'z"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "message"), [
+    (b"query,doc,label,text\nq1,d1,1," + b"x" * 140_000 + b"\nq2,d2,0x1,y\n", ", row 1: 'label' must be a decimal"),
+    (b"query,doc,label,text\nq1,d1,z," + b"x" * 140_000 + b"\n", ", row 0: 'label' must be a decimal"),
+    (b"query,doc,label\0\nq,d,1\n", ", line 1: must be text, but byte 15 is NUL. Give text"),
+    (b"query\0,doc,label\nq,d,1\n", ", line 1: must be text, but byte 5 is NUL. Give text"),
+    (HEADER + b"q,d,1\nq\xff,e,1\n", ", line 3: must be CSV with a header, but is not: In CSV column #0"),
+    (HEADER + b"q,d,1\nq,e\n", ", row 1: must be CSV with a header, but is not: Expected 3 columns, got 2: q,e"),
+    (b"query,doc,label,t\xff\nq,d,1,1\n", ", line 1: must be CSV with a header, but is not: 'utf-8' codec"),
+    (HEADER + b"q,d,1\nq,\x1b[31m\x07" + b"x" * 500_000 + b"\n", ", row 1: must be CSV with a header"),
+    (HEADER + b"q,d," + b"z\x1b" * 5000 + b"\n", ", line 2: 'label' must be a decimal number, but is 'z"),
+])  # fmt: skip
 def test_damaged_csv_names_the_place(tmp_path, content, message):
     refused(tmp_path, content, message, lambda path: fn.Qrels(path, format="csv"))
 

@@ -111,31 +111,28 @@ def test_document_lists_raise_on_repeated_document(tmp_path, kind, form, repeate
 
 
 @pytest.mark.parametrize("form", ["pyarrow", "polars", "parquet"])
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"docno": [["a", "x"], ["b"], ["c", "d"]]},
-            "NAME must have the same number of documents as scores in each row, but row 2 has 2 and 1. "
-            "Give each score its document"),
-        ({"label": [[1, 0], [1], [0, 1]]},
-            "NAME must have the same number of labels as scores in each row, but row 2 has 2 and 1. "
-            "Give each score its label"),
-        ({"docno": [["a", "x"], ["b"], [None]]},
-            "`NAME` must have no null, but column 'docno' has one in row 2. Drop or fill it"),
-        ({"docno": [["a", "x"], ["b"], None]},
-            "`NAME` must have no null, but column 'docno' has one in row 2. Drop or "),
-        ({"score": [[0.5, 1.0], [0.5], [None]]},
-            "`NAME` must have no null, but column 'score' has one in row 2. Drop or "),
-        ({"docno": [[0.5]] * 3},
-            "column 'docno' of `NAME` must hold texts or whole numbers, but the type in its lists "),
-        ({"docno": [1, 2, 3]},
-            "`NAME` must have lists of scores and of documents, or neither, but column 'score' has the type "),
-        ({"label": [1, 2, 3]},
-            "`NAME` must have lists of scores and of labels, or neither, but column 'score' has the type "),
-        ({"score": [1, 2, 3], "label": [1, 2, 3]},
-            "`NAME` must have lists of scores and of documents, or neither, but column 'score' has the type "),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"docno": [["a", "x"], ["b"], ["c", "d"]]},
+        "NAME must have the same number of documents as scores in each row, but row 2 has 2 and 1. "
+        "Give each score its document"),
+    ({"label": [[1, 0], [1], [0, 1]]},
+        "NAME must have the same number of labels as scores in each row, but row 2 has 2 and 1. "
+        "Give each score its label"),
+    ({"docno": [["a", "x"], ["b"], [None]]},
+        "`NAME` must have no null, but column 'docno' has one in row 2. Drop or fill it"),
+    ({"docno": [["a", "x"], ["b"], None]},
+        "`NAME` must have no null, but column 'docno' has one in row 2. Drop or "),
+    ({"score": [[0.5, 1.0], [0.5], [None]]},
+        "`NAME` must have no null, but column 'score' has one in row 2. Drop or "),
+    ({"docno": [[0.5]] * 3},
+        "column 'docno' of `NAME` must hold texts or whole numbers, but the type in its lists "),
+    ({"docno": [1, 2, 3]},
+        "`NAME` must have lists of scores and of documents, or neither, but column 'score' has the type "),
+    ({"label": [1, 2, 3]},
+        "`NAME` must have lists of scores and of labels, or neither, but column 'score' has the type "),
+    ({"score": [1, 2, 3], "label": [1, 2, 3]},
+        "`NAME` must have lists of scores and of documents, or neither, but column 'score' has the type "),
+])  # fmt: skip
 def test_lists_that_do_not_fit(tmp_path, form, wrong, message):
     columns = {
         "qid": [7, 8, 9], "docno": [["a", "x"], ["b"], ["c"]], "label": [[1, 0], [1], [1]],

@@ -138,36 +138,31 @@ SPAN = {"document": "a", "start": 0, "end": 5}
 ROW = {"query": "q", "spans": [SPAN]}
 
 
-@pytest.mark.parametrize(
-    ("gold", "message"),
-    [
-        ({"q": [SPAN, ("a", 0, 5)]}, "must have a list of dicts for each query, but query 'q' has .*Give each span as"),
-        ({"q": [SPAN], "r": None}, "must have a list of dicts for each query, but query 'r' has None"),
-        ([ROW, {"query": "r", "spans": None}], "but query 'r' has None"),
-        ([ROW, {"query": None, "spans": []}], "but query None has"),
-        ([ROW, {"query": ["r"], "spans": []}], r"but query \['r'\] has"),
-        ({"q": [SPAN | {"start": 2**70}]}, "must convert to Arrow columns, but does not"),
-        ({"query": "q", "document": 3, "start": 0.5, "end": True}, "must convert to Arrow columns, but does not"),
-        ([ROW, {"query": "r"}], "but query 'r' has None"),
-        ({"q": [SPAN | {"start": None}]}, "must have a field of the start in each span, but query 'q' has"),
-        ({"q": [SPAN, {"document": "a", "start": 1}]}, "must have a field of the end in each span"),
-        ({"q": [{"document": "a", "start": 1}]}, r"one end in each span, .* fn\.Spans\(…, columns={'end': NAME}\)"),
-        ({"q": [{"start": 0, "end": 5}]}, "must have a field of the document in each span"),
-        ({"q": [{"document": "a", "start_pos": 0, "begin": 1, "end": 5}]}, "one start in each span, but their fields"),
-        ({"q": [SPAN | {"start": "0"}]}, "column 'start' of `gold` must hold numbers"),
-        ({"q": [SPAN | {"start": 0.5}]}, r"is from 0\.5 to 5"),
-        ({"q": [SPAN | {"end": 0}]}, "is from 0 to 0"),
-        ({"q": [SPAN | {"start": [0]}]}, "column 'start' of `gold` must hold numbers"),
-        ({"q": [[SPAN]]}, "`gold` must be {query: "),
-        ([ROW | {"others": [{"id": 1}]}], "one list of dicts in each row, .*, with lists in 'spans', 'others'"),
-        ([ROW | {"doc_id": "a", "docno_id": "b", "corpus_id": "c"}], "at most one document"),
-        ([{"text": "q", "spans": [SPAN]}], "must have one query"),
-        ([{"query": "q", "spans": "[{bad"}], "must have one column of start"),
-        ([{"query": "q", "spans": [5]}], "must have one column of start"),
-        ([5], r"must be {query: "),
-        (pd.DataFrame({"query": ["q"], "x": [object()]}), "must have one column of start"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("gold", "message"), [
+    ({"q": [SPAN, ("a", 0, 5)]}, "must have a list of dicts for each query, but query 'q' has .*Give each span as"),
+    ({"q": [SPAN], "r": None}, "must have a list of dicts for each query, but query 'r' has None"),
+    ([ROW, {"query": "r", "spans": None}], "but query 'r' has None"),
+    ([ROW, {"query": None, "spans": []}], "but query None has"),
+    ([ROW, {"query": ["r"], "spans": []}], r"but query \['r'\] has"),
+    ({"q": [SPAN | {"start": 2**70}]}, "must convert to Arrow columns, but does not"),
+    ({"query": "q", "document": 3, "start": 0.5, "end": True}, "must convert to Arrow columns, but does not"),
+    ([ROW, {"query": "r"}], "but query 'r' has None"),
+    ({"q": [SPAN | {"start": None}]}, "must have a field of the start in each span, but query 'q' has"),
+    ({"q": [SPAN, {"document": "a", "start": 1}]}, "must have a field of the end in each span"),
+    ({"q": [{"document": "a", "start": 1}]}, r"one end in each span, .* fn\.Spans\(…, columns={'end': NAME}\)"),
+    ({"q": [{"start": 0, "end": 5}]}, "must have a field of the document in each span"),
+    ({"q": [{"document": "a", "start_pos": 0, "begin": 1, "end": 5}]}, "one start in each span, but their fields"),
+    ({"q": [SPAN | {"start": "0"}]}, "column 'start' of `gold` must hold numbers"),
+    ({"q": [SPAN | {"start": 0.5}]}, r"is from 0\.5 to 5"), ({"q": [SPAN | {"end": 0}]}, "is from 0 to 0"),
+    ({"q": [SPAN | {"start": [0]}]}, "column 'start' of `gold` must hold numbers"),
+    ({"q": [[SPAN]]}, "`gold` must be {query: "),
+    ([ROW | {"others": [{"id": 1}]}], "one list of dicts in each row, .*, with lists in 'spans', 'others'"),
+    ([ROW | {"doc_id": "a", "docno_id": "b", "corpus_id": "c"}], "at most one document"),
+    ([{"text": "q", "spans": [SPAN]}], "must have one query"),
+    ([{"query": "q", "spans": "[{bad"}], "must have one column of start"),
+    ([{"query": "q", "spans": [5]}], "must have one column of start"), ([5], r"must be {query: "),
+    (pd.DataFrame({"query": ["q"], "x": [object()]}), "must have one column of start"),
+])  # fmt: skip
 def test_lists_of_dicts_that_cannot_be_read(gold, message):
     with pytest.raises(fn.InvalidInputError, match=message) as error:
         fn.evaluate_spans(gold, {"q": [("a", 0, 5)]}, "span_recall")

@@ -84,24 +84,21 @@ def test_names_and_ids_of_csv(tmp_path):
     assert run.values[0] > run.values[1]
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ("q,a,0x10\nq,b,2\n", "PATH, line 2: 'score' must be a decimal number, but is '0x10'. Write it as one"),
-        ('"q\n",a,1\n\nq,b,0X1f\n', "PATH, line 5: 'score' must be a decimal number, but is '0X1f'. Write it as one"),
-        ("q,a,1.5\nq,b,1_0\n", "PATH, line 3: 'score' must be a decimal number, but is '1_0'. Write it as one"),
-        ("q,a,1.5\nq,b,NA\n", "PATH, line 3: 'score' must be a decimal number, but is 'NA'. Write it as one"),
-        ("q,a,1\nq,b,\n", "`PATH` must have no null, but column 'score' has one in line 3. Drop or fill it"),
-        ("q,a,1\nq,,2\n", "`PATH` must have no null, but column 'doc' has one in line 3. Drop or fill it"),
-        ("", "PATH must hold rows of query, doc, score, but has a header only"),
-        ("q,a,1\nq,a,2\n",
-            "PATH: a document must stand once in a query, but document a of query q is in lines 2 and 3. Keep one "
-            "of them, or take fn.Run(…, duplicates='first')"),
-        ("\nq,a,1\nq,a,2\n",
-            "PATH: a document must stand once in a query, but document a of query q is in line 3 and line 4. Keep "
-            "one of them, or take fn.Run(…, duplicates='first')"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("rows", "message"), [
+    ("q,a,0x10\nq,b,2\n", "PATH, line 2: 'score' must be a decimal number, but is '0x10'. Write it as one"),
+    ('"q\n",a,1\n\nq,b,0X1f\n', "PATH, line 5: 'score' must be a decimal number, but is '0X1f'. Write it as one"),
+    ("q,a,1.5\nq,b,1_0\n", "PATH, line 3: 'score' must be a decimal number, but is '1_0'. Write it as one"),
+    ("q,a,1.5\nq,b,NA\n", "PATH, line 3: 'score' must be a decimal number, but is 'NA'. Write it as one"),
+    ("q,a,1\nq,b,\n", "`PATH` must have no null, but column 'score' has one in line 3. Drop or fill it"),
+    ("q,a,1\nq,,2\n", "`PATH` must have no null, but column 'doc' has one in line 3. Drop or fill it"),
+    ("", "PATH must hold rows of query, doc, score, but has a header only"),
+    ("q,a,1\nq,a,2\n",
+        "PATH: a document must stand once in a query, but document a of query q is in lines 2 and 3. Keep one "
+        "of them, or take fn.Run(…, duplicates='first')"),
+    ("\nq,a,1\nq,a,2\n",
+        "PATH: a document must stand once in a query, but document a of query q is in line 3 and line 4. Keep "
+        "one of them, or take fn.Run(…, duplicates='first')"),
+])  # fmt: skip
 def test_wrong_values_in_csv(rows, message, tmp_path):
     path = tmp_path / "run.csv"
     path.write_text(f"query,doc,score\n{rows}")
@@ -115,24 +112,20 @@ def test_values_in_json_name_the_file(tmp_path):
         fn.evaluate({"q": {"a": 1}}, path, "rr")
 
 
-@pytest.mark.parametrize(
-    ("labels", "scores", "message"),
-    [
-        ("\n1 qid:3 1:1\n\n0 qid: 1:1\n", "1\n2\n",
-         "LABELS, line 4: the second field must be qid: and a query, but is 'qid:'"),
-        ("1 qid:3\n0 qid:4\n0 qid:3\n", "1\n\n2\nnan\n",
-         "`scores` must not be NaN, but scores[SCORES, line 4] (query 3) is nan"),
-        ("1 qid:3\n0 qid:4\n\nnan qid:3\n", "1\n2\n3\n",
-         "`labels` must not be NaN, but labels[LABELS, line 4] (query 3) is"),
-        ("1 qid:3\n-1 qid:4\n0 qid:3\n", [1, 2, 3],
-         "`labels` must not be negative, but labels[LABELS, line 2] (query 4) is"),
-        ("1 qid:3\n0 qid:4\n", "1\n", "SCORES must have a score for each line of `truth`, 2, but has 1. Give the"),
-        ("1 qid:3\n", "0.75 1\n", "SCORES, line 1: must have 1 fields (score), but has 2: '0.75 1'"),
-        ("1 qid:3 1:1\n0 1:1\n", [1, 2], "LABELS, line 2: the second field must be qid: and a query, but is"),
-        ("1 qid:3\n0 qid:4\n0 qid:3\n", [1, 2, float("nan")],
-         "`scores` must not be NaN, but scores[2] (query 3) is nan"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("labels", "scores", "message"), [
+    ("\n1 qid:3 1:1\n\n0 qid: 1:1\n", "1\n2\n",
+        "LABELS, line 4: the second field must be qid: and a query, but is 'qid:'"),
+    ("1 qid:3\n0 qid:4\n0 qid:3\n", "1\n\n2\nnan\n",
+        "`scores` must not be NaN, but scores[SCORES, line 4] (query 3) is nan"),
+    ("1 qid:3\n0 qid:4\n\nnan qid:3\n", "1\n2\n3\n",
+        "`labels` must not be NaN, but labels[LABELS, line 4] (query 3) is"),
+    ("1 qid:3\n-1 qid:4\n0 qid:3\n", [1, 2, 3],
+        "`labels` must not be negative, but labels[LABELS, line 2] (query 4) is"),
+    ("1 qid:3\n0 qid:4\n", "1\n", "SCORES must have a score for each line of `truth`, 2, but has 1. Give the"),
+    ("1 qid:3\n", "0.75 1\n", "SCORES, line 1: must have 1 fields (score), but has 2: '0.75 1'"),
+    ("1 qid:3 1:1\n0 1:1\n", [1, 2], "LABELS, line 2: the second field must be qid: and a query, but is"),
+    ("1 qid:3\n0 qid:4\n0 qid:3\n", [1, 2, float("nan")], "`scores` must not be NaN, but scores[2] (query 3) is nan"),
+])  # fmt: skip
 def test_lines_of_svmlight(tmp_path, labels, scores, message):
     paths = {"LABELS": tmp_path / "labels", "SCORES": tmp_path / "scores"}
     paths["LABELS"].write_text(labels)
@@ -144,29 +137,26 @@ def test_lines_of_svmlight(tmp_path, labels, scores, message):
     refused(f"^{re.escape(message)}", fn.evaluate, paths["LABELS"], scores, "rr")
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "message"),
-    [
-        ("run", "q1\td1\t0\n", "from 1 on, but that of document d1 of query q1 (line 1) is 0"),
-        ("run", "q1\td1\tinf\n", "from 1 on, but that of document d1 of query q1 (line 1) is inf"),
-        ("run", "q1\td1\t1\nq1\td2\n", ", line 2: must have 3 fields (query, document, rank), but has 2: 'q1 d2'"),
-        ("qrels", "q1 0 d1 1\nq1\td1\t1\n", ", line 2: must have 4 fields (query, iteration, document, label), "),
-        ("qrels", "query-id\tcorpus-id\tscore\nq\td\thigh\n", ", line 2: 'score' must be a decimal number, but is"),
-        ("qrels", "query-id\tcorpus-id\tscore\n", " must hold rows of query-id, corpus-id, score, but has a"),
-        ("qrels", "query-id\tcorpus-id\tscore\nq\td\t1\nq\td\t1\n", "is in lines 2 and 3. Keep one of them"),
-        ("run", '{"q": {"d": "high"}}', ": `run` must give numbers, but score of document 'd' of query 'q' is 'high'"),
-        ("run", '{"q": {"d": 1}}\n{"q": {"e": 1}}', ", line 2: a query must be in one line, but query 'q' came"),
-        ("run", '{"q": {"d": 1}}\n[1]', ", line 2: must be an object {query: {document: value}}, but is [1]"),
-        ("run", "{}", " must hold {query: {document: value}} or records, but is empty"),
-        ("run", "qid,docno,bm25\nq,d,1\n", "must have one column of score ids or values, but has none of its usual"),
-        ("run", "q1 0 d1 1\n", "It looks like judgments, which come first. Give a run in its place"),
-        ("qrels", "q1 Q0 d1 1 0.5 n\n", "It looks like a run, which comes after the judgments. Give "),
-        ("qrels", "1 1:0.5 2:1\n", " must have ids of documents, but is svmlight, which has labels and features"),
-        ("run", "q;d;1;2;3\n", ", line 1: must be a header with the names of the columns, but is no header: 'q', 'd'"),
-        ("run", "q,d,2\nq,e,2\n", "Name the columns in a first line, such as query,document,rank or query,"),
-        ("run", "q d 5 2\nq e 5 2\n", "Name the columns in a first line, such as query,document,rank or query,"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "text", "message"), [
+    ("run", "q1\td1\t0\n", "from 1 on, but that of document d1 of query q1 (line 1) is 0"),
+    ("run", "q1\td1\tinf\n", "from 1 on, but that of document d1 of query q1 (line 1) is inf"),
+    ("run", "q1\td1\t1\nq1\td2\n", ", line 2: must have 3 fields (query, document, rank), but has 2: 'q1 d2'"),
+    ("qrels", "q1 0 d1 1\nq1\td1\t1\n", ", line 2: must have 4 fields (query, iteration, document, label), "),
+    ("qrels", "query-id\tcorpus-id\tscore\nq\td\thigh\n", ", line 2: 'score' must be a decimal number, but is"),
+    ("qrels", "query-id\tcorpus-id\tscore\n", " must hold rows of query-id, corpus-id, score, but has a"),
+    ("qrels", "query-id\tcorpus-id\tscore\nq\td\t1\nq\td\t1\n", "is in lines 2 and 3. Keep one of them"),
+    ("run", '{"q": {"d": "high"}}', ": `run` must give numbers, but score of document 'd' of query 'q' is 'high'"),
+    ("run", '{"q": {"d": 1}}\n{"q": {"e": 1}}', ", line 2: a query must be in one line, but query 'q' came"),
+    ("run", '{"q": {"d": 1}}\n[1]', ", line 2: must be an object {query: {document: value}}, but is [1]"),
+    ("run", "{}", " must hold {query: {document: value}} or records, but is empty"),
+    ("run", "qid,docno,bm25\nq,d,1\n", "must have one column of score ids or values, but has none of its usual"),
+    ("run", "q1 0 d1 1\n", "It looks like judgments, which come first. Give a run in its place"),
+    ("qrels", "q1 Q0 d1 1 0.5 n\n", "It looks like a run, which comes after the judgments. Give "),
+    ("qrels", "1 1:0.5 2:1\n", " must have ids of documents, but is svmlight, which has labels and features"),
+    ("run", "q;d;1;2;3\n", ", line 1: must be a header with the names of the columns, but is no header: 'q', 'd'"),
+    ("run", "q,d,2\nq,e,2\n", "Name the columns in a first line, such as query,document,rank or query,"),
+    ("run", "q d 5 2\nq e 5 2\n", "Name the columns in a first line, such as query,document,rank or query,"),
+])  # fmt: skip
 def test_what_is_refused(tmp_path, kind, text, message):
     path = tmp_path / "file"
     path.write_text(text)
@@ -209,31 +199,28 @@ def put(tmp_path):
     return write
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        # headers, with each delimiter: blanks in names are no delimiters, and blanks around fields do not count
-        "query_id\tdoc_id\tscore\n1\tb\t3.5\n1\ta\t2.5\n2\tc\t1.0\n",
-        "Query ID,Doc ID,Score\n1,b,3.5\n1,a,2.5\n2,c,1\n",
-        "Query ID , Doc ID , Score , model name\n 1 , b , 3.5 , x\n1,a ,2.5, y z\n2, c,1,\n",
-        "score;Doc ID;Query ID\n3.5;b;1\n2.5;a;1\n1;c;2\n",
-        "query  doc  score\n1 b   3.5\n1  a 2.5 \n2 c 1\n",
-        "# written in May\n\nqid\tdocno\tsim\n1\tb\t3.5\n1\ta\t2.5\n2\tc\t1.0\n",
-        "\ufeffqid,docno,rank\n1,b,1\n1,a,2\n2,c,1\n",
-        # numbers without names: ranks, fractions, both in either order
-        "1\tb\t1\n1\ta\t2\n2\tc\t1\n",
-        "1,a,2\n2,c,1\n1,b,1\n",
-        "1;b;3.5\n1;a;2.5\n2;c;1\n",
-        "1\tb\t1\t23.5\n1\ta\t2\t22.5\n2\tc\t1\t21.0\n",
-        "1 b 23 1\n1 a 22 2\n2 c 21 1\n",
-        "1, b, 1, 23\n1, a, 2, 22\n2, c, 1, 21\n",
-        "1,Q0,b,1,3.5,t\n1,Q0,a,2,2.5,t\n2,Q0,c,1,1,t\n",
-        "1\tmany words\t3.5\n1\ta\t2.5\n2\tc\t1.5\n",
-        # comments
-        "# bm25, k1 0.9\n1 Q0 b 1 2.0 t\n # half\n1 Q0 a 2 1.0 t\n2 Q0 c 1 1 t\n#1 Q0 z 3 9 t\n",
-        "#\n1\tb\t1\n1\ta\t2\n2\tc\t1\n",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    # headers, with each delimiter: blanks in names are no delimiters, and blanks around fields do not count
+    "query_id\tdoc_id\tscore\n1\tb\t3.5\n1\ta\t2.5\n2\tc\t1.0\n",
+    "Query ID,Doc ID,Score\n1,b,3.5\n1,a,2.5\n2,c,1\n",
+    "Query ID , Doc ID , Score , model name\n 1 , b , 3.5 , x\n1,a ,2.5, y z\n2, c,1,\n",
+    "score;Doc ID;Query ID\n3.5;b;1\n2.5;a;1\n1;c;2\n",
+    "query  doc  score\n1 b   3.5\n1  a 2.5 \n2 c 1\n",
+    "# written in May\n\nqid\tdocno\tsim\n1\tb\t3.5\n1\ta\t2.5\n2\tc\t1.0\n",
+    "\ufeffqid,docno,rank\n1,b,1\n1,a,2\n2,c,1\n",
+    # numbers without names: ranks, fractions, both in either order
+    "1\tb\t1\n1\ta\t2\n2\tc\t1\n",
+    "1,a,2\n2,c,1\n1,b,1\n",
+    "1;b;3.5\n1;a;2.5\n2;c;1\n",
+    "1\tb\t1\t23.5\n1\ta\t2\t22.5\n2\tc\t1\t21.0\n",
+    "1 b 23 1\n1 a 22 2\n2 c 21 1\n",
+    "1, b, 1, 23\n1, a, 2, 22\n2, c, 1, 21\n",
+    "1,Q0,b,1,3.5,t\n1,Q0,a,2,2.5,t\n2,Q0,c,1,1,t\n",
+    "1\tmany words\t3.5\n1\ta\t2.5\n2\tc\t1.5\n",
+    # comments
+    "# bm25, k1 0.9\n1 Q0 b 1 2.0 t\n # half\n1 Q0 a 2 1.0 t\n2 Q0 c 1 1 t\n#1 Q0 z 3 9 t\n",
+    "#\n1\tb\t1\n1\ta\t2\n2\tc\t1\n",
+])  # fmt: skip
 def test_runs_as_people_have_them(put, text):
     """RR is (1/2 + 1) / 2: the relevant document of the first query is second."""
     path = put(text)
@@ -241,36 +228,30 @@ def test_runs_as_people_have_them(put, text):
         assert fn.evaluate(ONE, run, "rr").to_dict() == {"1": {"RR": 1 / 2}, "2": {"RR": 1.0}}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "query_id\tdoc_id\trelevance\n1\ta\t1\n2\tc\t1\n",
-        "query-id\tcorpus-id\tscore\n1\ta\t1\n2\tc\t1\n",  # BEIR
-        "1\ta\t1\n2\tc\t1\n",
-        "1,a,1\n2,c,1\n",
-        "1;0;a;1\n2;0;c;1\n",
-        "# judged in May\n1 0 a 1\n1 0 b 0\n2 0 c 1\n",
-        "Topic; Doc No; Grade\n1;a;1\n2;c;1\n",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "query_id\tdoc_id\trelevance\n1\ta\t1\n2\tc\t1\n",
+    "query-id\tcorpus-id\tscore\n1\ta\t1\n2\tc\t1\n",  # BEIR
+    "1\ta\t1\n2\tc\t1\n",
+    "1,a,1\n2,c,1\n",
+    "1;0;a;1\n2;0;c;1\n",
+    "# judged in May\n1 0 a 1\n1 0 b 0\n2 0 c 1\n",
+    "Topic; Doc No; Grade\n1;a;1\n2;c;1\n",
+])  # fmt: skip
 def test_judgments_as_people_have_them(put, text):
     path = put(text)
     assert fn.evaluate(path, OWN_RUN, "rr").to_dict() == {"1": {"RR": 1 / 2}, "2": {"RR": 1.0}}
     assert len(fn.Qrels(path)) >= 2
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "query_id,label,score\n1,1,.5\n1,0,.9\n2,1,.1\n",
-        "session\tclicked\tscore\n1\t1\t.5\n1\t0\t.9\n2\t1\t.1\n",
-        "qid;docno;rel;pred\n1;a;1;.5\n1;b;0;.9\n2;c;1;.1\n",
-        '{"query_id": 1, "label": 1, "score": 0.5}\n{"query_id": 1, "label": 0, "score": 0.9}\n'
-        '{"query_id": 2, "label": 1, "score": 0.1}\n',
-        '[{"qid": "1", "docno": "a", "rel": 1, "pred": 0.5},\n {"qid": "1", "docno": "b", "rel": 0, "pred": 0.9},'
-        '{"qid": "2", "docno": "c", "rel": 1, "pred": 0.1}]',
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "query_id,label,score\n1,1,.5\n1,0,.9\n2,1,.1\n",
+    "session\tclicked\tscore\n1\t1\t.5\n1\t0\t.9\n2\t1\t.1\n",
+    "qid;docno;rel;pred\n1;a;1;.5\n1;b;0;.9\n2;c;1;.1\n",
+    '{"query_id": 1, "label": 1, "score": 0.5}\n{"query_id": 1, "label": 0, "score": 0.9}\n'
+    '{"query_id": 2, "label": 1, "score": 0.1}\n',
+    '[{"qid": "1", "docno": "a", "rel": 1, "pred": 0.5},\n {"qid": "1", "docno": "b", "rel": 0, "pred": 0.9},'
+    '{"qid": "2", "docno": "c", "rel": 1, "pred": 0.1}]',
+])  # fmt: skip
 def test_labels_and_scores_in_one_file(put, text, capsys):
     path = put(text)
     assert fn.evaluate(path, metrics="rr").means() == [0.75]

@@ -91,20 +91,16 @@ def test_groups_of_evidence_in_a_column(form, tmp_path):
 
 
 @pytest.mark.parametrize("form", TABLES)
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"retrieval_gt": [[["a"], []]]}, r"must have groups of ids, all different, .* query 'q' has \[\]"),
-        ({"retrieval_gt": [[["a", "a"]]]}, r"must have groups of ids, all different, .* has \['a', 'a'\]"),
-        ({"retrieval_gt": [[[["a"]]]]}, r"where \['a'\] is no id"),
-        ({"retrieval_gt": [[[0.5]]]}, r"where 0\.5 is no id"),
-        ({"retrieval_gt": [[["a"], None]]}, "must have groups of ids, all different, .* has None"),
-        ({"retrieval_gt": [[["a", None]]]}, "where None is no id"),
-        ({"qid": ["q", "q"], "retrieval_gt": [[["a"]], [["b"]]]}, "one row per query .* query q has "),
-        ({"retrieval_gt": [[["a"]]], "grade": [[1]]}, "no labels beside groups of ids, .* 'grade' .* Drop it, or give"),
-        ({"retrieval_gt": [[["a"]]], "importance": ["vital"]}, "no importances beside groups of ids, .* 'importance'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "message"), [
+    ({"retrieval_gt": [[["a"], []]]}, r"must have groups of ids, all different, .* query 'q' has \[\]"),
+    ({"retrieval_gt": [[["a", "a"]]]}, r"must have groups of ids, all different, .* has \['a', 'a'\]"),
+    ({"retrieval_gt": [[[["a"]]]]}, r"where \['a'\] is no id"), ({"retrieval_gt": [[[0.5]]]}, r"where 0\.5 is no id"),
+    ({"retrieval_gt": [[["a"], None]]}, "must have groups of ids, all different, .* has None"),
+    ({"retrieval_gt": [[["a", None]]]}, "where None is no id"),
+    ({"qid": ["q", "q"], "retrieval_gt": [[["a"]], [["b"]]]}, "one row per query .* query q has "),
+    ({"retrieval_gt": [[["a"]]], "grade": [[1]]}, "no labels beside groups of ids, .* 'grade' .* Drop it, or give"),
+    ({"retrieval_gt": [[["a"]]], "importance": ["vital"]}, "no importances beside groups of ids, .* 'importance'"),
+])  # fmt: skip
 def test_groups_that_cannot_be_read(form, change, message, tmp_path):
     table = {"qid": ["q"]} | change
     with pytest.raises(fn.InvalidInputError, match=message) as error:
@@ -218,23 +214,20 @@ def test_distances_and_named_fields_of_hits_in_files(tmp_path):
 ONE = {"id": "a", "score": 1.0}
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ([{"query": "q", "hits": [ONE]}, {"query": "q", "hits": []}], "`predictions`, row 1: each query must stand"),
-        ([{"query": "q", "hits": [ONE]}, {"query": "r"}], "row 1: each query must stand in one record, as .query"),
-        ([{"query": "q", "hits": [ONE]}, 3], "row 1: each query must stand in one"),
-        ([{"query": None, "hits": [ONE]}], "row 0: each query must stand in one"),
-        ([{"text": "q", "hits": [ONE]}], "row 0: each query must stand in one record, as 'id'"),
-        ([{"query": "q", "hits": [ONE, ONE]}], "document a of query q is in places 0 and 1"),
-        ([{"query": "q", "hits": [ONE, {"id": "b", "score": "x"}]}], "hit 1: score must be a number, but is 'x'"),
-        ([{"query": "q", "hits": [ONE, {"id": None, "score": 1}]}], "hit 1: id must be a text in each record"),
-        ([{"query": "q", "hits": [ONE, "b"]}], "has none of its usual names|must be all texts|usual names"),
-        ({"q": [ONE], "r": 3}, "each query to a list of dicts, as the first is, but 'r' maps to 3"),
-        ({"took": 3, "hits": {"hits": [ONE]}}, "a response of Elasticsearch, whose queries have no ids"),
-        ({"took": 3, "responses": [{"hits": {"hits": [ONE]}}]}, r"zip\(query_ids, responses\)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "message"), [
+    ([{"query": "q", "hits": [ONE]}, {"query": "q", "hits": []}], "`predictions`, row 1: each query must stand"),
+    ([{"query": "q", "hits": [ONE]}, {"query": "r"}], "row 1: each query must stand in one record, as .query"),
+    ([{"query": "q", "hits": [ONE]}, 3], "row 1: each query must stand in one"),
+    ([{"query": None, "hits": [ONE]}], "row 0: each query must stand in one"),
+    ([{"text": "q", "hits": [ONE]}], "row 0: each query must stand in one record, as 'id'"),
+    ([{"query": "q", "hits": [ONE, ONE]}], "document a of query q is in places 0 and 1"),
+    ([{"query": "q", "hits": [ONE, {"id": "b", "score": "x"}]}], "hit 1: score must be a number, but is 'x'"),
+    ([{"query": "q", "hits": [ONE, {"id": None, "score": 1}]}], "hit 1: id must be a text in each record"),
+    ([{"query": "q", "hits": [ONE, "b"]}], "has none of its usual names|must be all texts|usual names"),
+    ({"q": [ONE], "r": 3}, "each query to a list of dicts, as the first is, but 'r' maps to 3"),
+    ({"took": 3, "hits": {"hits": [ONE]}}, "a response of Elasticsearch, whose queries have no ids"),
+    ({"took": 3, "responses": [{"hits": {"hits": [ONE]}}]}, r"zip\(query_ids, responses\)"),
+])  # fmt: skip
 def test_hits_in_files_that_cannot_be_read(value, message, tmp_path):
     for path in (value, *list_paths(tmp_path, value)[:2]):
         with pytest.raises(fn.InvalidInputError, match=message) as error:

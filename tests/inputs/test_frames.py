@@ -208,31 +208,25 @@ def test_bad_categories_and_runs():
         fn.evaluate(pd.DataFrame({"q": np.array(["a", 1], object), "label": 1, "score": 1}), metrics="rr")
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"labels": "label"}, f"`columns` must have keys among {ROLES}, not 'labels'"),
-        (["label"], f"`columns` must map {ROLES} to names of columns, not ['label']"),
-        ({"label": 3}, f"`columns` must map {ROLES} to names of columns, not {{'label': 3}}"),
-        ({"label": "x"}, "`truth` must have one column 'x', but has 0: its columns are 'q', 'label', 'score'. Give "
-            "fn.Rows(…, columns={'label': NAME})"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("columns", "message"), [
+    ({"labels": "label"}, f"`columns` must have keys among {ROLES}, not 'labels'"),
+    (["label"], f"`columns` must map {ROLES} to names of columns, not ['label']"),
+    ({"label": 3}, f"`columns` must map {ROLES} to names of columns, not {{'label': 3}}"),
+    ({"label": "x"}, "`truth` must have one column 'x', but has 0: its columns are 'q', 'label', 'score'. Give "
+        "fn.Rows(…, columns={'label': NAME})"),
+])  # fmt: skip
 def test_bad_names_of_columns(columns, message):
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
         fn.evaluate(fn.Rows(pl.DataFrame({"q": [1], "label": [1], "score": [1]}), columns=columns), metrics="rr")
 
 
-@pytest.mark.parametrize(
-    ("labels", "scores", "message"),
-    [
-        (LISTS["labels"], [[0.5], [0.5], [0.5]],
-         "`scores` must have the same number of numbers as `labels` in each list, but"),
-        (LISTS["labels"], [[0.5]], "`scores` must have the same number of lists as `labels`, 3, but has 1"),
-        ([[1], None], [[1], [2]], "`labels` must have no null, but list 1 is null. Drop its query"),
-        ([[1], [2, None]], [[1], [2]], "`labels` must have no null, but a number of list 1 is null. Drop or fill it"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("labels", "scores", "message"), [
+    (LISTS["labels"], [[0.5], [0.5], [0.5]],
+        "`scores` must have the same number of numbers as `labels` in each list, but"),
+    (LISTS["labels"], [[0.5]], "`scores` must have the same number of lists as `labels`, 3, but has 1"),
+    ([[1], None], [[1], [2]], "`labels` must have no null, but list 1 is null. Drop its query"),
+    ([[1], [2, None]], [[1], [2]], "`labels` must have no null, but a number of list 1 is null. Drop or fill it"),
+])  # fmt: skip
 def test_bad_lists(labels, scores, message):
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
         fn.evaluate(pl.Series(labels), pl.Series(scores), "rr")
@@ -515,22 +509,19 @@ def test_ranks_and_weights_count_where_there_is_nothing_else():
     refused("`run` must have one column 'place', but has 0", fn.Run, SCORED, columns={"rank": "place"})
 
 
-@pytest.mark.parametrize(
-    ("ranks", "message"),
-    [
-        ([2, 1, 2, 2, 3], "the run: ranks must differ in a query, but document 5 of query 2 (row 0) and document 7 of "
-         "query 2 (row 3) both have rank 2. For ranks with ties or gaps give a column of scores, such as -rank"),
-        ([2, 1, 2, 1, 4], "the run: ranks must be 1, 2, 3 and so on in each query, but document 9 of query 1 (row 4) "
-         "has rank 4, and its query has 3 documents. For ranks with ties or gaps give"),
-        ([1, 0, 1, 0, 2], "the run: rank must be a whole number from 1 on, but that of document 6 of query 1 (row 1) "
-         "is 0. Add 1 to all ranks"),
-        ([1, 1.5, 1, 2, 2], "is 1.5. Correct it, or give a column of scores"),
-        ([1, np.nan, 1, 2, 2], "is nan. Correct it"),
-        ([1, np.inf, 1, 2, 2], "is inf. Correct it"),
-        ([-1, -1, -2, -2, -3], "(row 0) is -1. Correct it"),
-        (list("abcde"), "column 'rank' of `run` must hold numbers, but its type is"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("ranks", "message"), [
+    ([2, 1, 2, 2, 3], "the run: ranks must differ in a query, but document 5 of query 2 (row 0) and document 7 of "
+     "query 2 (row 3) both have rank 2. For ranks with ties or gaps give a column of scores, such as -rank"),
+    ([2, 1, 2, 1, 4], "the run: ranks must be 1, 2, 3 and so on in each query, but document 9 of query 1 (row 4) "
+     "has rank 4, and its query has 3 documents. For ranks with ties or gaps give"),
+    ([1, 0, 1, 0, 2], "the run: rank must be a whole number from 1 on, but that of document 6 of query 1 (row 1) "
+     "is 0. Add 1 to all ranks"),
+    ([1, 1.5, 1, 2, 2], "is 1.5. Correct it, or give a column of scores"),
+    ([1, np.nan, 1, 2, 2], "is nan. Correct it"),
+    ([1, np.inf, 1, 2, 2], "is inf. Correct it"),
+    ([-1, -1, -2, -2, -3], "(row 0) is -1. Correct it"),
+    (list("abcde"), "column 'rank' of `run` must hold numbers, but its type is"),
+])  # fmt: skip
 def test_ranks_with_ties_or_gaps_raise_an_error(ranks, message):
     with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
         fn.evaluate(LIKED, RECO.assign(rank=ranks), "rr")

@@ -273,17 +273,14 @@ def test_dict_reader_keeps_no_references():
     assert (sys.getrefcount(key), sys.getrefcount(value), sys.getrefcount(run["q"])) == before
 
 
-@pytest.mark.parametrize(
-    ("qrels", "run", "message"),
-    [
-        ({"q": {1: 1}}, {}, "ids of documents in `qrels` must be texts, but one is 1"),
-        ({"q": {"a": "1"}}, {}, "`qrels` must give numbers, but label of document 'a' of query 'q' is '1'"),
-        ({"q": {"a": 1}}, {"q": {2: 1.0}}, "ids of documents in `run` must be texts, but one is 2"),
-        ({"q": {"a": 1}}, {"q": ["a"]}, r"`run` must map queries to dicts, but 'q' maps to \['a'\]"),
-        ({2: {"a": 1}}, {}, "ids of queries in `qrels` must be texts, but one is 2"),
-        ([], {}, "`qrels` must be a dict that maps queries to dicts, but is a list"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("qrels", "run", "message"), [
+    ({"q": {1: 1}}, {}, "ids of documents in `qrels` must be texts, but one is 1"),
+    ({"q": {"a": "1"}}, {}, "`qrels` must give numbers, but label of document 'a' of query 'q' is '1'"),
+    ({"q": {"a": 1}}, {"q": {2: 1.0}}, "ids of documents in `run` must be texts, but one is 2"),
+    ({"q": {"a": 1}}, {"q": ["a"]}, r"`run` must map queries to dicts, but 'q' maps to \['a'\]"),
+    ({2: {"a": 1}}, {}, "ids of queries in `qrels` must be texts, but one is 2"),
+    ([], {}, "`qrels` must be a dict that maps queries to dicts, but is a list"),
+])  # fmt: skip
 def test_drop_ins_raise_on_wrong_types(qrels, run, message):
     refused(message, judge, qrels, run, error=fn.InvalidTypeError)
 
@@ -309,23 +306,19 @@ def test_tables_of_dicts_hold_what_python_reads(data):
     assert table.offsets.tolist() == plain.offsets.tolist()
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ({"q": np.arange(3)},
-            "are texts in the qrels, such as 'a', but whole numbers in the run, such as 0. Use one type"),
-        ({"q": {"a": 1}, "r": []}, r"`run` must map queries to dicts, but 'r' maps to \[\]"),
-        ({"q": {"a": 1.0, "b": "x"}}, "`run` must give numbers, but score of document 'b' of query 'q' is 'x'"),
-        ({"q": {"a": 1.0, "b": 1j}}, "`run` must give numbers, but score of document 'b' of query 'q' is 1j"),
-        ({"q": {"a": 1.0, "b": 2**70}}, "that fit int64 or float64, but .* 'b' of query 'q' is 118.*. Use float"),
-        ({"q": {"a": 1, "b": -(2**63) - 1}}, "that fit int64 or float64, but .* 'b' of query 'q' is -922"),
-        ({"q": {"a": 0.5, "b": 10**400}},
-            "that fit int64 or float64, but .* 'b' of query 'q' is a whole number of 1329 bits. Use float"),
-        ({"q": {"a": 1.0, 5: 2.0}}, "ids of documents in the run must be all texts or .*, but one is 5. Use one type"),
-        ({"q": {"a": 1.0}, 5: {"a": 1.0}}, "ids of queries in the run must be all texts or .*, but one is 5"),
-        ({"q": {"a": 1.0, "b": np.nan}}, "the run: score of document b of query q must not be NaN"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("rows", "message"), [
+    ({"q": np.arange(3)}, "are texts in the qrels, such as 'a', but whole numbers in the run, such as 0. Use one type"),
+    ({"q": {"a": 1}, "r": []}, r"`run` must map queries to dicts, but 'r' maps to \[\]"),
+    ({"q": {"a": 1.0, "b": "x"}}, "`run` must give numbers, but score of document 'b' of query 'q' is 'x'"),
+    ({"q": {"a": 1.0, "b": 1j}}, "`run` must give numbers, but score of document 'b' of query 'q' is 1j"),
+    ({"q": {"a": 1.0, "b": 2**70}}, "that fit int64 or float64, but .* 'b' of query 'q' is 118.*. Use float"),
+    ({"q": {"a": 1, "b": -(2**63) - 1}}, "that fit int64 or float64, but .* 'b' of query 'q' is -922"),
+    ({"q": {"a": 0.5, "b": 10**400}},
+        "that fit int64 or float64, but .* 'b' of query 'q' is a whole number of 1329 bits. Use float"),
+    ({"q": {"a": 1.0, 5: 2.0}}, "ids of documents in the run must be all texts or .*, but one is 5. Use one type"),
+    ({"q": {"a": 1.0}, 5: {"a": 1.0}}, "ids of queries in the run must be all texts or .*, but one is 5"),
+    ({"q": {"a": 1.0, "b": np.nan}}, "the run: score of document b of query q must not be NaN"),
+])  # fmt: skip
 def test_dict_reader_names_query_and_document(rows, message):
     refused(message, fn.evaluate, {"q": {"a": 1, "b": 1}}, rows, "rr")
 

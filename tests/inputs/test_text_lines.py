@@ -150,13 +150,9 @@ RUN_TEXT = "".join(f"q{q} Q0 d{d} 0 {(7 * d + q) % 11} name\n" for q in range(4)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"])
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"q": {"d": 1, "e": 2}}', "query,doc,score\nq,d,1\nq,e,2\n", "q\td\t1\nq\te\t2\n",
-        "q Q0 d 1 2 n\nq Q0 e 2 1 n\n",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    '{"q": {"d": 1, "e": 2}}', "query,doc,score\nq,d,1\nq,e,2\n", "q\td\t1\nq\te\t2\n", "q Q0 d 1 2 n\nq Q0 e 2 1 n\n",
+])  # fmt: skip
 def test_formats_of_standard_input(monkeypatch, pack, text):
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(text.encode())))))
     assert repr(fn.Run("-")) == "Run of 1 queries, 2 documents, from standard input"

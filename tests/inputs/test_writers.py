@@ -167,22 +167,19 @@ def test_ids_with_lone_surrogates_are_written_as_json(tmp_path):
         refused(r"no lone surrogates, but one is 'caf\\udce9'. Write JSON", run.write, tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    ("run", "name", "arguments", "message"),
-    [
-        ({"q 1": {"d": 1}}, "x.run", {}, "have no blanks and no NUL, but query 'q 1' does. Write JSON or Parquet"),
-        ({"q": {"d": 1, "": 2}}, "x.run", {}, "must not be empty and have no blanks and no NUL, but document '' does"),
-        ({"{q": {"d": 1}}, "x.run", {}, "must not begin with .*, which show other formats, but is '{q'"),
-        ({"q": {"d\n": 1}}, "x.csv", {}, r"ids in CSV must .* no line ends .*, but document 'd\\n' does"),
-        ({"q": {"d": 1}}, "x.run", {"tag": "a b"}, "`tag` must be a text without blanks, but is 'a b'"),
-        ({"q": {"d": 1}}, "x.run", {"tag": 5}, "`tag` must be the name of the system as a text, not 5"),
-        ({"q": {"d": 1}}, "x", {"format": "jsn"}, "`format` 'jsn' is not known. Did you mean 'json'?"),
-        ({"q": {"d": 1}}, "x", {"format": 3}, "`format` 3 is not known. There are trec, json, jsonl, csv, parquet"),
-        ({"q": {"d": 1}}, "x.run.xz", {}, "`path` must end in .gz, .bz2, .zst for a compressed file"),
-        ({"q": {"d": 1}}, "x.parquet.gz", {}, "`path` must not end in .* for Parquet"),
-        ({"q": {"d": 1}}, "x.xlsx", {}, "`path` must end in .json, .*, but ends in .xlsx"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("run", "name", "arguments", "message"), [
+    ({"q 1": {"d": 1}}, "x.run", {}, "have no blanks and no NUL, but query 'q 1' does. Write JSON or Parquet"),
+    ({"q": {"d": 1, "": 2}}, "x.run", {}, "must not be empty and have no blanks and no NUL, but document '' does"),
+    ({"{q": {"d": 1}}, "x.run", {}, "must not begin with .*, which show other formats, but is '{q'"),
+    ({"q": {"d\n": 1}}, "x.csv", {}, r"ids in CSV must .* no line ends .*, but document 'd\\n' does"),
+    ({"q": {"d": 1}}, "x.run", {"tag": "a b"}, "`tag` must be a text without blanks, but is 'a b'"),
+    ({"q": {"d": 1}}, "x.run", {"tag": 5}, "`tag` must be the name of the system as a text, not 5"),
+    ({"q": {"d": 1}}, "x", {"format": "jsn"}, "`format` 'jsn' is not known. Did you mean 'json'?"),
+    ({"q": {"d": 1}}, "x", {"format": 3}, "`format` 3 is not known. There are trec, json, jsonl, csv, parquet"),
+    ({"q": {"d": 1}}, "x.run.xz", {}, "`path` must end in .gz, .bz2, .zst for a compressed file"),
+    ({"q": {"d": 1}}, "x.parquet.gz", {}, "`path` must not end in .* for Parquet"),
+    ({"q": {"d": 1}}, "x.xlsx", {}, "`path` must end in .json, .*, but ends in .xlsx"),
+])  # fmt: skip
 def test_what_cannot_be_written_is_refused(run, name, arguments, message, tmp_path):
     (tmp_path / name).write_text("old")
     refused(message.replace("?", r"\?"), lambda: fn.Run(run).write(tmp_path / name, **arguments))

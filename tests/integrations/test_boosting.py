@@ -394,15 +394,11 @@ def test_lightgbm_refuses_wrong_arrays():
     assert last([0, 1], [np.nan, 0.5], None, [2])[0][1] == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "by", "options"),
-    [
-        *((text, text, {"early_stopping_rounds": 4}) for text in ("ndcg@5", "map", "precision@3")),
-        ("mrr", "mrr", {"early_stopping_rounds": 4, "maximize": True}),
-        ("mrr", None, {}), ("recall@5", None, {}), ("recall@5, ndcg", "recall@5", {}), ("mrr, ndcg", "mrr", {}),
-        ("RankingLoss", None, {}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "by", "options"), [
+    *((text, text, {"early_stopping_rounds": 4}) for text in ("ndcg@5", "map", "precision@3")),
+    ("mrr", "mrr", {"early_stopping_rounds": 4, "maximize": True}), ("mrr", None, {}), ("recall@5", None, {}),
+    ("recall@5, ndcg", "recall@5", {}), ("mrr, ndcg", "mrr", {}), ("RankingLoss", None, {}),
+])  # fmt: skip
 def test_xgboost_stops_in_the_right_direction(text, by, options):
     """By the beginning of a name XGBoost guesses which way is better. The callback knows, for any metric and set."""
     loop = LOOPS["xgboost"]

@@ -59,13 +59,10 @@ def test_torch_query_in_several_batches():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        ("ndcg@3", "RetrievalNormalizedDCG"), ("P@3", "RetrievalPrecision"), ("R@3", "RetrievalRecall"),
-        ("success@3", "RetrievalHitRate"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("ours", "theirs"), [
+    ("ndcg@3", "RetrievalNormalizedDCG"), ("P@3", "RetrievalPrecision"), ("R@3", "RetrievalRecall"),
+    ("success@3", "RetrievalHitRate"),
+])  # fmt: skip
 def test_torch_metrics_equal_torchmetrics(ours, theirs):
     """Under its convention the values are those of the library, which takes the same batches."""
     one = RankingMetrics(ours, "torchmetrics")

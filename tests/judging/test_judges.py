@@ -321,31 +321,27 @@ def with_label(rows, query, document, label):
 
 
 @pytest.mark.parametrize("function", [fn.estimate_with_judge, fn.compare_judges])
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"judge": {f"other {q}": row for q, row in JUDGE.items()}}, "human and judge must have a query in common"),
-        ({"judge": {}}, "the judge must have a query"),
-        ({"judge": with_label(JUDGE, SAMPLE[3], "new", 1)},
-         f"`judge` must label no other documents .* but labels 'new' of query '{SAMPLE[3]}' .in all 1 "),
-        ({"judge": dict(enumerate(JUDGE.values()))}, "queries"),
-        ({"metrics": "ndcg@10, num_ret"}, "must have metrics of which higher or lower .* num_ret"),
-        ({"metrics": "gm(map)"}, "intervals and tests are of means over queries, but gm"),
-        ({"systems": {}}, "`systems` must have (one system|two systems) or more, got 0. Add a system"),
-        ({"systems": 5}, "not 5. Give each system a name, such as "),
-        ({"systems": {SAMPLE[0]: ["d1", "d2"]}}, "`systems` must be {name: run}, but looks like one run"),
-        ({"judge": with_label(JUDGE, SAMPLE[3], "d1", np.nan)}, "^the judge: label of document d1 of query "),
-        ({"human": with_label(HUMAN, SAMPLE[3], "d1", "x")}, "^`human` must give numbers, but label of document 'd1'"),
-        ({"systems": None}, "`systems` must be {name: predictions}"),
-        ({"systems": {"a": fn.evaluate(HUMAN, RUNS[NAMES[0]], METRIC), "b": RUNS[NAMES[1]]}},
-         "`systems` must be predictions, .* 'a' is Results"),
-        ({"level": 2}, "`level`"),
-        ({"systems": RUNS[NAMES[0]]}, "`systems` must be {name: run}, but looks like one run"),
-        ({"human": fn.Run(RUNS[NAMES[0]])}, "`human` must be judgments with ids, .* not Run"),
-        ({"human": [[1, 0]]}, "`human` must be judgments with ids"),
-        ({"human": fn.DiversityQrels({"q1": {"1": {"d1": 1}}})}, "`human` must have one label for each document"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "message"), [
+    ({"judge": {f"other {q}": row for q, row in JUDGE.items()}}, "human and judge must have a query in common"),
+    ({"judge": {}}, "the judge must have a query"),
+    ({"judge": with_label(JUDGE, SAMPLE[3], "new", 1)},
+        f"`judge` must label no other documents .* but labels 'new' of query '{SAMPLE[3]}' .in all 1 "),
+    ({"judge": dict(enumerate(JUDGE.values()))}, "queries"),
+    ({"metrics": "ndcg@10, num_ret"}, "must have metrics of which higher or lower .* num_ret"),
+    ({"metrics": "gm(map)"}, "intervals and tests are of means over queries, but gm"),
+    ({"systems": {}}, "`systems` must have (one system|two systems) or more, got 0. Add a system"),
+    ({"systems": 5}, "not 5. Give each system a name, such as "),
+    ({"systems": {SAMPLE[0]: ["d1", "d2"]}}, "`systems` must be {name: run}, but looks like one run"),
+    ({"judge": with_label(JUDGE, SAMPLE[3], "d1", np.nan)}, "^the judge: label of document d1 of query "),
+    ({"human": with_label(HUMAN, SAMPLE[3], "d1", "x")}, "^`human` must give numbers, but label of document 'd1'"),
+    ({"systems": None}, "`systems` must be {name: predictions}"),
+    ({"systems": {"a": fn.evaluate(HUMAN, RUNS[NAMES[0]], METRIC), "b": RUNS[NAMES[1]]}},
+        "`systems` must be predictions, .* 'a' is Results"),
+    ({"level": 2}, "`level`"), ({"systems": RUNS[NAMES[0]]}, "`systems` must be {name: run}, but looks like one run"),
+    ({"human": fn.Run(RUNS[NAMES[0]])}, "`human` must be judgments with ids, .* not Run"),
+    ({"human": [[1, 0]]}, "`human` must be judgments with ids"),
+    ({"human": fn.DiversityQrels({"q1": {"1": {"d1": 1}}})}, "`human` must have one label for each document"),
+])  # fmt: skip
 def test_bad_input_is_named(function, change, message):
     given = {"human": HUMAN, "judge": JUDGE, "systems": RUNS, "metrics": METRIC} | change
     with pytest.raises(fn.FastndcgError, match=message):

@@ -65,13 +65,10 @@ def test_single_query_in_ideal_order_and_without_relevant_documents():
 
 
 @pytest.mark.parametrize("name", METRICS)
-@pytest.mark.parametrize(
-    ("labels", "scores"),
-    [
-        ([1.0, -1.0], [1.0, 2.0]), ([1.0, np.nan], [1.0, 2.0]), ([1.0, 0.0], [1.0, np.nan]), ([1.0, 2e16], [1.0, 2.0]),
-        ([1.0], [1.0, 2.0]), ([1.0, 2.0], [1.0]), ([], [1.0, 2.0]), ([1.0, 2.0], []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("labels", "scores"), [
+    ([1.0, -1.0], [1.0, 2.0]), ([1.0, np.nan], [1.0, 2.0]), ([1.0, 0.0], [1.0, np.nan]), ([1.0, 2e16], [1.0, 2.0]),
+    ([1.0], [1.0, 2.0]), ([1.0, 2.0], [1.0]), ([], [1.0, 2.0]), ([1.0, 2.0], []),
+])  # fmt: skip
 def test_single_query_wrong_input_is_nan(name, labels, scores):
     assert np.isnan(getattr(kernels, name)(np.array(labels), np.array(scores)))
     with pytest.raises(fn.InvalidInputError):

@@ -141,21 +141,16 @@ def test_custom_metric_function_has_bounds_checks():
         fn.evaluate([[1, 0]], [[4, 3]], "own")
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"name": "nDCG"}, "must be new, but 'nDCG' means nDCG"),
-        ({"aliases": ["MAP"]}, "must be new, but 'MAP' means AP"), ({"name": "gm"}, "'gm' has a meaning"),
-        ({"aliases": ["ndcg_cut"]}, "'ndcg_cut' has a meaning"),
-        ({"name": "own metric"}, "must be of letters, digits, _ and -, not 'own metric'"),
-        ({"ties": ["random"]}, "`ties` must be some of average, input, .*, not random"), ({"ties": []}, "not none"),
-        ({"parameters": [fn.Parameter("gain", "gain", None, "")]}, "`parameters` must be Parameter.*'gain'"),
-        ({"function": 3}, "`function` must be a function of one query's hits, not int"),
-        ({"higher_is_better": True, "parameters": ["rel"]}, "`parameters` must be Parameter"),
-        ({"higher_is_better": "no"}, "`higher_is_better` must be True, False or None, not 'no'"),
-    ],
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"name": "nDCG"}, "must be new, but 'nDCG' means nDCG"), ({"aliases": ["MAP"]}, "must be new, but 'MAP' means AP"),
+    ({"name": "gm"}, "'gm' has a meaning"), ({"aliases": ["ndcg_cut"]}, "'ndcg_cut' has a meaning"),
+    ({"name": "own metric"}, "must be of letters, digits, _ and -, not 'own metric'"),
+    ({"ties": ["random"]}, "`ties` must be some of average, input, .*, not random"), ({"ties": []}, "not none"),
+    ({"parameters": [fn.Parameter("gain", "gain", None, "")]}, "`parameters` must be Parameter.*'gain'"),
+    ({"function": 3}, "`function` must be a function of one query's hits, not int"),
+    ({"higher_is_better": True, "parameters": ["rel"]}, "`parameters` must be Parameter"),
+    ({"higher_is_better": "no"}, "`higher_is_better` must be True, False or None, not 'no'"),
+], ids=str)  # fmt: skip
 def test_custom_metric_raises_on_wrong_record(changed, message):
     before = list(fn.CATALOG)
     with pytest.raises(ValueError, match=message):

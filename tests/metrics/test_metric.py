@@ -79,18 +79,15 @@ def test_metric_names_are_unique():
         assert owners.setdefault(text.lower(), name) == name
 
 
-@pytest.mark.parametrize(
-    ("text", "metric"),
-    [
-        *((f"{name}@10", "Success@10") for name in ("HR", "HitRate", "hit_rate", "hitrate", "hr", "hit", "success")),
-        ("ndcg_cut_10", "nDCG@10"), ("map", "AP"), ("map_cut_100", "AP@100"), ("recip_rank", "RR"),
-        ("mrr@10", "RR@10"), ("P_5", "P@5"), ("p_5", "P@5"), ("precision@5", "P@5"), ("recall_100", "R@100"),
-        ("success_10", "Success@10"), ("hit_rate@10", "Success@10"), ("set_F", "F"), ("set_P", "P"),
-        ("ideal_dcg", "IDCG"), ("P_5(rel=2)", "P(rel=2)@5"), ("p( rel = 2 ) @ 5", "P(rel=2)@5"),
-        ("P(rel=2.0)@5", "P(rel=2)@5"), ("P(rel=1)@5", "P@5"), ("ndcg(gain=[0, 1.0, 3.5])", "nDCG(gain=[0,1,3.5])"),
-        ("ndcg(rel=2,gain=exp2)@3", "nDCG(gain=exp2,rel=2)@3"), ("f(beta=0.5)", "F(beta=0.5)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "metric"), [
+    *((f"{name}@10", "Success@10") for name in ("HR", "HitRate", "hit_rate", "hitrate", "hr", "hit", "success")),
+    ("ndcg_cut_10", "nDCG@10"), ("map", "AP"), ("map_cut_100", "AP@100"), ("recip_rank", "RR"), ("mrr@10", "RR@10"),
+    ("P_5", "P@5"), ("p_5", "P@5"), ("precision@5", "P@5"), ("recall_100", "R@100"), ("success_10", "Success@10"),
+    ("hit_rate@10", "Success@10"), ("set_F", "F"), ("set_P", "P"), ("ideal_dcg", "IDCG"), ("P_5(rel=2)", "P(rel=2)@5"),
+    ("p( rel = 2 ) @ 5", "P(rel=2)@5"), ("P(rel=2.0)@5", "P(rel=2)@5"), ("P(rel=1)@5", "P@5"),
+    ("ndcg(gain=[0, 1.0, 3.5])", "nDCG(gain=[0,1,3.5])"), ("ndcg(rel=2,gain=exp2)@3", "nDCG(gain=exp2,rel=2)@3"),
+    ("f(beta=0.5)", "F(beta=0.5)"),
+])  # fmt: skip
 def test_metric_texts(text, metric):
     assert str(fn.Metric.parse(text)) == metric
 
@@ -168,17 +165,14 @@ def test_accuracy_has_two_meanings(text):
         fn.evaluate([[1]], [[1]], text)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("ndcg@1,5,10", "nDCG@1,nDCG@5,nDCG@10"), ("ndcg@1,5,10,map", "nDCG@1,nDCG@5,nDCG@10,AP"),
-        ("P(rel=2)@5,10", "P(rel=2)@5,P(rel=2)@10"), ("gm(AP@5),10", "gm(AP@5),gm(AP@10)"),
-        ("ndcg_cut.10", "nDCG@10"), ("ndcg_cut_10", "nDCG@10"), ("P.5,10", "P@5,P@10"), ("P_5,10", "P@5,P@10"),
-        ("map, p.5,10, rr", "AP,P@5,P@10,RR"), ("utility.1,-1,0.5,0,rr", "Utility(c=0.5),RR"),
-        ("iprec_at_recall.0.1,0.25", "IPrec(recall=0.1),IPrec(recall=0.25)"),
-        ("ndcg.1=3,2=9", "nDCG(gain=[0,3,9])"), ("ndcg(k=10)", "nDCG@10"), ("nDCG(k=10, rel=2)", "nDCG(rel=2)@10"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), [
+    ("ndcg@1,5,10", "nDCG@1,nDCG@5,nDCG@10"), ("ndcg@1,5,10,map", "nDCG@1,nDCG@5,nDCG@10,AP"),
+    ("P(rel=2)@5,10", "P(rel=2)@5,P(rel=2)@10"), ("gm(AP@5),10", "gm(AP@5),gm(AP@10)"), ("ndcg_cut.10", "nDCG@10"),
+    ("ndcg_cut_10", "nDCG@10"), ("P.5,10", "P@5,P@10"), ("P_5,10", "P@5,P@10"), ("map, p.5,10, rr", "AP,P@5,P@10,RR"),
+    ("utility.1,-1,0.5,0,rr", "Utility(c=0.5),RR"),
+    ("iprec_at_recall.0.1,0.25", "IPrec(recall=0.1),IPrec(recall=0.25)"), ("ndcg.1=3,2=9", "nDCG(gain=[0,3,9])"),
+    ("ndcg(k=10)", "nDCG@10"), ("nDCG(k=10, rel=2)", "nDCG(rel=2)@10"),
+])  # fmt: skip
 def test_several_cutoffs_in_one_text(text, expected):
     metrics = fn.evaluate([[1]], [[1]], text).metrics
     assert ",".join(map(str, metrics)) == expected
@@ -299,31 +293,28 @@ def test_gain_that_is_no_table(gain):
         fn.conventions["default"].replace(gain=gain)
 
 
-@pytest.mark.parametrize(
-    ("convention", "message"),
-    [
-        (None, "`convention` must be a name or a Convention, not NoneType: None"),
-        (5, "`convention` must be a name or a Convention, not int: 5"),
-        (["default"], "`convention` must be a name or a Convention, not list: ['default']"),
-        ("defualt", "no convention is called 'defualt'. Did you mean 'default'?"),
-        ("default@10", "`convention` must have no cutoff, not 'default@10'. Write cutoffs behind metrics: 'nDCG@10'"),
-        ("default(tie=input)", "a convention has no field 'tie'. Did you mean 'ties'?"),
-        (
-            "default(ties=random)",
-            "`ties` of a convention must be one of 'average', 'input', 'id_descending', 'id_ascending', 'best', "
-            "'worst', 'input_reversed', 'mean_rank', not 'random'",
-        ),
-        ("default(undefined=2)", "`undefined` of a convention must be one of 'nan', 0, 1, 'raise', not 2"),
-        ("default(discount=[])", DISCOUNTS + " not ()"),
-        ("default(discount=[0.5,1])", DISCOUNTS + " not (0.5, 1.0)"),
-        ("default(discount=[1,-1])", DISCOUNTS + " not (1.0, -1.0)"),
-        (
-            "trec_eval",
-            "`tie_keys` must be given for ties='id_descending'. Give documents with ids, or "
-            "Rankings(..., tie_keys=...), or take convention.replace(ties='average').",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("convention", "message"), [
+    (None, "`convention` must be a name or a Convention, not NoneType: None"),
+    (5, "`convention` must be a name or a Convention, not int: 5"),
+    (["default"], "`convention` must be a name or a Convention, not list: ['default']"),
+    ("defualt", "no convention is called 'defualt'. Did you mean 'default'?"),
+    ("default@10", "`convention` must have no cutoff, not 'default@10'. Write cutoffs behind metrics: 'nDCG@10'"),
+    ("default(tie=input)", "a convention has no field 'tie'. Did you mean 'ties'?"),
+    (
+        "default(ties=random)",
+        "`ties` of a convention must be one of 'average', 'input', 'id_descending', 'id_ascending', 'best', "
+        "'worst', 'input_reversed', 'mean_rank', not 'random'",
+    ),
+    ("default(undefined=2)", "`undefined` of a convention must be one of 'nan', 0, 1, 'raise', not 2"),
+    ("default(discount=[])", DISCOUNTS + " not ()"),
+    ("default(discount=[0.5,1])", DISCOUNTS + " not (0.5, 1.0)"),
+    ("default(discount=[1,-1])", DISCOUNTS + " not (1.0, -1.0)"),
+    (
+        "trec_eval",
+        "`tie_keys` must be given for ties='id_descending'. Give documents with ids, or "
+        "Rankings(..., tie_keys=...), or take convention.replace(ties='average').",
+    ),
+])  # fmt: skip
 def test_bad_conventions_raise(convention, message):
     call = fn.evaluate
     refused_in_full(

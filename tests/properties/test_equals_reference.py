@@ -139,18 +139,14 @@ def test_judgments_and_runs_equal_the_reference(in_run, in_qrels, qrels, run, da
     assert_equals_reference(qrels, metrics, convention, run)
 
 
-@pytest.mark.parametrize(
-    ("labels", "scores", "metric", "convention"),
-    [
-        ([1, nan], [1.0, 2.0], "RR", "default"), ([1, inf], [1.0, 2.0], "RR", "default"),
-        ([1, 2.0**54], [1.0, 2.0], "RR", "default"), ([1, -1], [1.0, 2.0], "RR", "default"),
-        ([1, 0], [1.0, nan], "RR", "default"), ([1024, 0], [1.0, 2.0], "DCG(gain=exp2)", "default"),
-        ([3, 0], [1.0, 2.0], "DCG(gain=[0,1,2])", "default"),
-        ([0.5, 0], [1.0, 2.0], "DCG(gain=[0,1,2])", "default"),
-        ([-1, 0], [1.0, 2.0], "DCG(gain=[0,1,2])", "default(negative_labels=keep)"),
-        ([1, 0], [1.0, 2.0], "RR", "default(ties=id_descending)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("labels", "scores", "metric", "convention"), [
+    ([1, nan], [1.0, 2.0], "RR", "default"), ([1, inf], [1.0, 2.0], "RR", "default"),
+    ([1, 2.0**54], [1.0, 2.0], "RR", "default"), ([1, -1], [1.0, 2.0], "RR", "default"),
+    ([1, 0], [1.0, nan], "RR", "default"), ([1024, 0], [1.0, 2.0], "DCG(gain=exp2)", "default"),
+    ([3, 0], [1.0, 2.0], "DCG(gain=[0,1,2])", "default"), ([0.5, 0], [1.0, 2.0], "DCG(gain=[0,1,2])", "default"),
+    ([-1, 0], [1.0, 2.0], "DCG(gain=[0,1,2])", "default(negative_labels=keep)"),
+    ([1, 0], [1.0, 2.0], "RR", "default(ties=id_descending)"),
+])  # fmt: skip
 @pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
 def test_kernels_and_reference_raise_on_wrong_input(evaluate, labels, scores, metric, convention):
     with pytest.raises(fn.InvalidInputError):

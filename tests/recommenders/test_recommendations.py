@@ -169,47 +169,44 @@ CSR = matrix(LIKED)
 ROWS = padded(RECOMMENDED)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: fn.evaluate(CSR, ROWS[:3], "rr"), "`predictions` must have one row per user, 4, but has 3"),
-        (lambda: fn.evaluate(CSR, ROWS * 1.0, "rr"),
-            "`predictions` must have a row per user and a column per item of the truth, (4, 9), but its shape is "
-            "(4, 4). If these are item ids in rank order, cast them to int"),
-        (lambda: fn.evaluate(CSR, np.array([[1, 2], [1, -2], [1, 2], [1, 2]]), "rr"),
-            "`predictions` must hold items of 0 or more, and -1 behind them only, but place 1 of user 1 is -2. "
-            "Pad rows with -1"),
-        (lambda: fn.evaluate(matrix([{7: 1}, {3: 1, 5: np.inf}], 8), ROWS[:2], "rr"),
-            "`labels` must be finite, but that of item 5 of user 1 is inf. Leave the item out, or give it the label 0"),
-        (lambda: fn.evaluate(CSR, [1, 2, 3, 4], "rr"),
-            "`predictions` must have one row per user, but its shape is (4,)"),
-        (lambda: fn.evaluate(CSR, [[1, 9]] * 4, "rr"),
-            "`predictions` must hold items that the matrix has a column for, 0 to 8, but place 1 of user 0 is 9"),
-        (lambda: fn.evaluate(CSR, [[1, 2], [-1, 2], [1, 2], [1, 2]], "rr"),
-            "`predictions` must hold items of 0 or more, and -1 behind them only, but place 0 of user 1 is -1. Move"),
-        (lambda: fn.evaluate(frame([0, 4], [1, 2]), ROWS, "rr"),
-            "`truth` must have users from 0 to 3, as `predictions` has one row per user, but one is 4"),
-        (lambda: fn.evaluate(frame([0, 1], ["a", "b"]), ROWS, "rr"),
-            "`truth` must have whole numbers for users and items where `predictions` is an array, but has 'a'. Number"),
-        (lambda: fn.evaluate(CSR, ROWS, "rr", offsets=[0]), "`offsets` cuts arrays into queries, but `truth` has"),
-        (lambda: fn.Interactions([1, 2]), "`items` must be cut into users by `offsets`, or have a row"),
-        (lambda: fn.Interactions([1, -2], offsets=[0, 2]), "`items` must be 0 or more, but items[1] is -2"),
-        (lambda: fn.Interactions([1, 2, 1], offsets=[0, 3]),
-            "`items` must have each item of a user once, but item 1 of user 0 stands twice. Keep one of them"),
-        (lambda: fn.Interactions([1], [1, 2], [0, 1]), "`labels` must have length 1 (one per item), got 2"),
-        (lambda: fn.Interactions([1], [np.nan], [0, 1]), "`labels` must be finite, but that of item 1 of user 0 is"),
-        (lambda: fn.Recommendations({"a": ["x"]}), "`items` must have whole numbers for users and items here, but has"),
-        (lambda: fn.Recommendations({-1: [2]}), "`items` must have users from 0 up, but one is -1"),
-        (lambda: fn.evaluate(CSR, fn.Recommendations({4: [2]}), "rr"),
-            "`predictions` must have one row per user, 4, but has 5"),
-        (lambda: fn.evaluate(CSR, fn.Recommendations({0: [2, 2]}), "rr"),
-            "`predictions` must have each item once in a row, but item 2 stands again in place 1 of user 0"),
-        (
-            lambda: fn.Recommendations([[1]], duplicates="twice"),
-            "`duplicates` must be 'raise', 'first', 'best', 'sum' or 'counted', not 'twice'",
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: fn.evaluate(CSR, ROWS[:3], "rr"), "`predictions` must have one row per user, 4, but has 3"),
+    (lambda: fn.evaluate(CSR, ROWS * 1.0, "rr"),
+        "`predictions` must have a row per user and a column per item of the truth, (4, 9), but its shape is "
+        "(4, 4). If these are item ids in rank order, cast them to int"),
+    (lambda: fn.evaluate(CSR, np.array([[1, 2], [1, -2], [1, 2], [1, 2]]), "rr"),
+        "`predictions` must hold items of 0 or more, and -1 behind them only, but place 1 of user 1 is -2. "
+        "Pad rows with -1"),
+    (lambda: fn.evaluate(matrix([{7: 1}, {3: 1, 5: np.inf}], 8), ROWS[:2], "rr"),
+        "`labels` must be finite, but that of item 5 of user 1 is inf. Leave the item out, or give it the label 0"),
+    (lambda: fn.evaluate(CSR, [1, 2, 3, 4], "rr"),
+        "`predictions` must have one row per user, but its shape is (4,)"),
+    (lambda: fn.evaluate(CSR, [[1, 9]] * 4, "rr"),
+        "`predictions` must hold items that the matrix has a column for, 0 to 8, but place 1 of user 0 is 9"),
+    (lambda: fn.evaluate(CSR, [[1, 2], [-1, 2], [1, 2], [1, 2]], "rr"),
+        "`predictions` must hold items of 0 or more, and -1 behind them only, but place 0 of user 1 is -1. Move"),
+    (lambda: fn.evaluate(frame([0, 4], [1, 2]), ROWS, "rr"),
+        "`truth` must have users from 0 to 3, as `predictions` has one row per user, but one is 4"),
+    (lambda: fn.evaluate(frame([0, 1], ["a", "b"]), ROWS, "rr"),
+        "`truth` must have whole numbers for users and items where `predictions` is an array, but has 'a'. Number"),
+    (lambda: fn.evaluate(CSR, ROWS, "rr", offsets=[0]), "`offsets` cuts arrays into queries, but `truth` has"),
+    (lambda: fn.Interactions([1, 2]), "`items` must be cut into users by `offsets`, or have a row"),
+    (lambda: fn.Interactions([1, -2], offsets=[0, 2]), "`items` must be 0 or more, but items[1] is -2"),
+    (lambda: fn.Interactions([1, 2, 1], offsets=[0, 3]),
+        "`items` must have each item of a user once, but item 1 of user 0 stands twice. Keep one of them"),
+    (lambda: fn.Interactions([1], [1, 2], [0, 1]), "`labels` must have length 1 (one per item), got 2"),
+    (lambda: fn.Interactions([1], [np.nan], [0, 1]), "`labels` must be finite, but that of item 1 of user 0 is"),
+    (lambda: fn.Recommendations({"a": ["x"]}), "`items` must have whole numbers for users and items here, but has"),
+    (lambda: fn.Recommendations({-1: [2]}), "`items` must have users from 0 up, but one is -1"),
+    (lambda: fn.evaluate(CSR, fn.Recommendations({4: [2]}), "rr"),
+        "`predictions` must have one row per user, 4, but has 5"),
+    (lambda: fn.evaluate(CSR, fn.Recommendations({0: [2, 2]}), "rr"),
+        "`predictions` must have each item once in a row, but item 2 stands again in place 1 of user 0"),
+    (
+        lambda: fn.Recommendations([[1]], duplicates="twice"),
+        "`duplicates` must be 'raise', 'first', 'best', 'sum' or 'counted', not 'twice'",
+    ),
+])  # fmt: skip
 def test_recommendations_raise_on_wrong_input(call, message):
     refused(f"^{re.escape(message)}", call)
 

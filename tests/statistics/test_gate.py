@@ -242,22 +242,19 @@ def test_floors():
     assert fn.gate(None, *both, floors={"success@1": "0.91 by limit"}).verdict == "fail"
 
 
-@pytest.mark.parametrize(
-    ("base", "new", "metrics", "reason"),
-    [
-        (results_of([[1.0]] * 3), results_of([[1.0]] * 2), None,
-            "the candidate lacks 1 of the queries, such as q2. Rank the same queries with both systems."),
-        (results_of([[1.0]] * 2), results_of([[1.0]] * 3), None,
-            "the baseline lacks 1 of the queries, such as q2. Rank the same queries with both systems."),
-        (results_of([[1.0]] * 2), results_of([[1.0]] * 2, convention="sklearn"), None,
-            "the candidate under sklearn. Take one convention for both. Give the run in place of saved results"),
-        (results_of([[1.0], [0.5]]), results_of([[1.0], [np.nan]]), None,
-            "query q1 has a value of nDCG@10 in one of the two only. Drop the query, or take the convention"),
-        (results_of([[1.0]] * 2), results_of([[1.0, 1.0]] * 2), "ndcg@10, ap",
-            "nDCG@10, AP: the baseline has no AP. Give the run in place of saved results, or save them again: "
-            "fastndcg evaluate QRELS RUN -m nDCG@10,AP --convention default --save-baseline FILE."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("base", "new", "metrics", "reason"), [
+    (results_of([[1.0]] * 3), results_of([[1.0]] * 2), None,
+        "the candidate lacks 1 of the queries, such as q2. Rank the same queries with both systems."),
+    (results_of([[1.0]] * 2), results_of([[1.0]] * 3), None,
+        "the baseline lacks 1 of the queries, such as q2. Rank the same queries with both systems."),
+    (results_of([[1.0]] * 2), results_of([[1.0]] * 2, convention="sklearn"), None,
+        "the candidate under sklearn. Take one convention for both. Give the run in place of saved results"),
+    (results_of([[1.0], [0.5]]), results_of([[1.0], [np.nan]]), None,
+        "query q1 has a value of nDCG@10 in one of the two only. Drop the query, or take the convention"),
+    (results_of([[1.0]] * 2), results_of([[1.0, 1.0]] * 2), "ndcg@10, ap",
+        "nDCG@10, AP: the baseline has no AP. Give the run in place of saved results, or save them again: "
+        "fastndcg evaluate QRELS RUN -m nDCG@10,AP --convention default --save-baseline FILE."),
+])  # fmt: skip
 def test_not_comparable(base, new, metrics, reason):
     """Other queries, another convention, a value that is missing: it fails closed, and says why and what to do."""
     gate = fn.gate(None, base, new, metrics)

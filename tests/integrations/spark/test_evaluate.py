@@ -220,21 +220,18 @@ def test_differences_that_are_all_equal_have_no_p_value(session, spark, interval
     check_row(row, expected)
 
 
-@pytest.mark.parametrize(
-    ("change", "options", "message"),
-    [
-        ({"score": "IF(id = 17, NULL, score)"}, {}, "column 'score' must have no null, but has one for query 'q2'"),
-        ({"query": "IF(id = 17, NULL, query)"}, {}, "column 'query' must have no null, but has one"),
-        ({"score": "IF(id = 17, double('nan'), score)"}, {}, r"`scores` must not be NaN, but .* \(query q2\) is nan"),
-        ({"label": "IF(id = 17, -1, label)"}, {}, r"`labels` must not be negative, but .* \(query q2\) is -1"),
-        ({"document": "'d1'"}, {}, "a document must stand once in a query, but document d1 of query q"),
-        ({"score": "string(score)"}, {}, "column 'score' of `truth` must hold numbers, but its type is string"),
-        ({"query": "score"}, {}, "column 'query' of `truth` must hold texts or whole numbers"),
-        ({}, {"score": "points"}, "`score` must name a column of `truth`, which has .*, not 'points'"),
-        ({}, {"order": "points"}, "`order` must name a column of `truth`, which has .*, not 'points'"),
-        ({}, {"metrics": "median(rr)"}, r"median\(RR\) needs the values of single queries"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "options", "message"), [
+    ({"score": "IF(id = 17, NULL, score)"}, {}, "column 'score' must have no null, but has one for query 'q2'"),
+    ({"query": "IF(id = 17, NULL, query)"}, {}, "column 'query' must have no null, but has one"),
+    ({"score": "IF(id = 17, double('nan'), score)"}, {}, r"`scores` must not be NaN, but .* \(query q2\) is nan"),
+    ({"label": "IF(id = 17, -1, label)"}, {}, r"`labels` must not be negative, but .* \(query q2\) is -1"),
+    ({"document": "'d1'"}, {}, "a document must stand once in a query, but document d1 of query q"),
+    ({"score": "string(score)"}, {}, "column 'score' of `truth` must hold numbers, but its type is string"),
+    ({"query": "score"}, {}, "column 'query' of `truth` must hold texts or whole numbers"),
+    ({}, {"score": "points"}, "`score` must name a column of `truth`, which has .*, not 'points'"),
+    ({}, {"order": "points"}, "`order` must name a column of `truth`, which has .*, not 'points'"),
+    ({}, {"metrics": "median(rr)"}, r"median\(RR\) needs the values of single queries"),
+])  # fmt: skip
 def test_wrong_rows(session, spark, change, options, message):
     columns = {"query": "concat('q', id % 5)", "document": "string(id)", "label": "int(id % 2)", "score": "double(id)"}
     frame = session.range(50).selectExpr("id", *(f"{text} AS {name}" for name, text in columns.items()))
@@ -242,16 +239,13 @@ def test_wrong_rows(session, spark, change, options, message):
     refused(message, spark.evaluate, frame, **{"metrics": "rr", **options})
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"query": "concat('x', query)"}, "qrels and run must have a query in common, but have none"),
-        ({"document": "'d1'"}, "the run: a document must stand once in a query, but document d1 of query q"),
-        ({"score": "double('nan')"}, "score of document .* of query q. must not be NaN"),
-        ({"score": "IF(document = '7', NULL, score)"}, "'score' of the run must have no null, but has .* query 'q2'"),
-        ({"document": "int(document)"}, "ids of document must have one type, but are texts in the qrels"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "message"), [
+    ({"query": "concat('x', query)"}, "qrels and run must have a query in common, but have none"),
+    ({"document": "'d1'"}, "the run: a document must stand once in a query, but document d1 of query q"),
+    ({"score": "double('nan')"}, "score of document .* of query q. must not be NaN"),
+    ({"score": "IF(document = '7', NULL, score)"}, "'score' of the run must have no null, but has .* query 'q2'"),
+    ({"document": "int(document)"}, "ids of document must have one type, but are texts in the qrels"),
+])  # fmt: skip
 def test_wrong_pairs(session, spark, change, message):
     frame = session.range(50).selectExpr("concat('q', id % 5) AS query", "string(id) AS document", "id % 2 AS label")
     columns = ("query", "document", "score")
@@ -379,16 +373,13 @@ def test_ranks_are_negative_scores(session, spark):
 
 
 @pytest.mark.parametrize("form", ["rows", "pairs"])
-@pytest.mark.parametrize(
-    ("place", "error", "message"),
-    [
-        ("IF(id = 17, double('nan'), id)", fn.InvalidInputError, "`order` must not be NaN, but .* of query 2 is nan"),
-        ("IF(id = 17, NULL, id)", fn.InvalidInputError, "column 'place'.* must have no null, but has one for query 2"),
-        ("IF(id % 10 = 0, IF(id = 0, 0D, -0D), id + 1)", fn.InvalidInputError, "but two of query 0 have"),
-        ("named_struct('a', id)", fn.InvalidTypeError, "must name a column of numbers, .* type struct<a:bigint>"),
-        ("map(1, id)", fn.InvalidTypeError, "`order` must name a column of numbers, .* type map<int,bigint>"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("place", "error", "message"), [
+    ("IF(id = 17, double('nan'), id)", fn.InvalidInputError, "`order` must not be NaN, but .* of query 2 is nan"),
+    ("IF(id = 17, NULL, id)", fn.InvalidInputError, "column 'place'.* must have no null, but has one for query 2"),
+    ("IF(id % 10 = 0, IF(id = 0, 0D, -0D), id + 1)", fn.InvalidInputError, "but two of query 0 have"),
+    ("named_struct('a', id)", fn.InvalidTypeError, "must name a column of numbers, .* type struct<a:bigint>"),
+    ("map(1, id)", fn.InvalidTypeError, "`order` must name a column of numbers, .* type map<int,bigint>"),
+])  # fmt: skip
 def test_wrong_orders(session, spark, form, place, error, message):
     frame = make_frame(session, place=place)
     data = [frame] if form == "rows" else [frame.drop("score", "place"), frame.drop("label")]
