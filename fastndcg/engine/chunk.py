@@ -155,14 +155,12 @@ class ScoreRanker(Ranker):
             self.policy is BY_INPUT, out.arrays,
         )  # fmt: skip
         n_tied: int
-        n_tied, n_nan, n_open, has_changed = out.counts.tolist()
+        n_tied, n_nan, n_words, has_changed = out.counts.tolist()
         if n_nan:
             refuse_nan(self.rankings)
-        if n_open and not has_changed:  # queries with many candidates
-            load_kernels("ranking.rank").rank_remaining(
-                self.scores, self.document_offsets, first, candidates.arrays, reach.n_ranks, self.strategy, out.arrays
-            )
-            n_tied, _, _, has_changed = out.counts.tolist()
+        if n_words:
+            out.enlarge_workspace(n_words)
+            return self.find_hits(first, candidates, reach, out)
         if has_changed:
             refuse_changed("scores")
         if n_tied and self.policy.orders != "group":
@@ -223,9 +221,12 @@ class MatrixRanker(Ranker):
             rows.scores, (places, *rows.kernel_rows[1:]), first, candidates.arrays, reach.n_ranks, self.strategy,
             find_tie_order(self.policy), out.arrays,
         )  # fmt: skip
-        _, n_nan, _, has_changed = out.counts.tolist()
+        _, n_nan, n_words, has_changed = out.counts.tolist()
         if n_nan:
             refuse_nan(self.rankings)
+        if n_words:
+            out.enlarge_workspace(n_words)
+            return self.find_hits(first, candidates, reach, out)
         if has_changed:
             refuse_changed("scores")
         return order_by_label(self.policy, out)
@@ -550,17 +551,14 @@ class ChunkLabels:
 
         With `skip_all_ones` it leaves out the queries in which all labels are 1.
         """
-        kernels = load_kernels("ranking.sort")
         offsets = self.pool_candidates.offsets
         out = self._scratch.ideal_buffers(len(labels), len(offsets))
-        kernels.rank_ideal(labels, offsets, self.depth, skip_all_ones, out.arrays)
-        n_hits = out.offsets.item(-1)
-        if n_hits < 0:
-            pool = self.truth.pool
-            all_offsets = self.document_offsets if pool is None else pool[1]
-            kernels.rank_ideal_rest(labels, offsets, all_offsets, self.first, self.depth, skip_all_ones, out.arrays)
-            n_hits = out.offsets.item(-1)
-        return out.cut(n_hits)  # type: ignore[no-any-return]
+        pool = self.truth.pool
+        load_kernels("ranking.sort").rank_ideal(
+            labels, offsets, self.document_offsets if pool is None else pool[1], self.first, self.depth, skip_all_ones,
+            out.arrays,
+        )  # fmt: skip
+        return out.cut(out.offsets.item(-1))  # type: ignore[no-any-return]
 
     def _collect(
         self, context: EvaluationContext, name: str, labels: Array, offsets: Array

@@ -18,6 +18,7 @@ from fastndcg.rankings.validation import Array, read_only
 
 I4, I8, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u8", "f8", "?"))
 
+MIN_WORDS = 1 << 15  # of a workspace: for a query of 5,000 documents
 MAX_CUTS = 64  # cutting the arrays of a few hits takes as long as ranking them
 
 
@@ -91,7 +92,12 @@ class HitBuffers(Buffers):
 
     def __init__(self, *arrays: Array) -> None:
         super().__init__(*arrays)
-        _, self.labels, self.above, self.ties, self.queries, self.offsets, _, self.counts = arrays
+        _, self.labels, self.above, self.ties, self.queries, self.offsets, self.counts, _ = arrays
+
+    def enlarge_workspace(self, n_words: int) -> None:
+        """Take a workspace of so many words or more, so that a chunk is seldom ranked again."""
+        size = max(n_words, 2 * len(self.arrays[-1]), MIN_WORDS)
+        self.arrays = (*self.arrays[:-1], np.empty(size, U8))
 
     def _cut(self, n: int) -> ChunkHits:
         return ChunkHits(self.labels[:n], self.above[:n], self.ties[:n], self.queries[:n], self.offsets)
@@ -187,7 +193,7 @@ class Scratch:
         buffers = HitBuffers(
             take("hit documents", n_hits, I4), take("hit labels", n_hits, F8), take("hit above", n_hits, I4),
             take("hit ties", n_hits, I4), take("hit queries", n_hits, I4), take("hit offsets", n_queries + 1, I8),
-            take("open queries", n_queries, I4), take("counts", 4, I8),
+            take("counts", 4, I8), np.empty(0, U8) if last is None else last[2].arrays[-1],
         )  # fmt: skip
         self._hit_buffers = n_hits, n_queries, buffers
         return buffers

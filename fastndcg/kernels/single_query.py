@@ -37,12 +37,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.kernels.jit import helper, inline, kernel
+from fastndcg.kernels.jit import inline, kernel
 from fastndcg.kernels.metrics import first_relevant
 from fastndcg.kernels.metrics.counts import add_precisions
 from fastndcg.kernels.metrics.hits import sum_gains
 from fastndcg.kernels.ranking.candidates import Hits, Query, find_group_end_in_query
-from fastndcg.kernels.ranking.rank import bucket_by_rank, compute_ranks, make_buffers, write_hits
+from fastndcg.kernels.ranking.rank import find_workspace_size, rank_many
 from fastndcg.kernels.ranking.sort import sort_descending
 from fastndcg.kernels.shared import AUTO, MAX_RANK
 from fastndcg.kernels.simd import WIDE
@@ -242,23 +242,11 @@ def find_hits(documents, candidates, values, n_documents, k):
     m = len(candidates)
     hits = Hits(
         np.empty(m, np.int32), np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int32),
-        np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64),
+        np.empty(0, np.int64), np.empty(0, np.int64), np.empty(find_workspace_size(n_documents), np.uint64),
     )  # fmt: skip
-    n_hits = rank_candidates(documents, candidates, values, n_documents, k, make_buffers(m, n_documents), hits)
+    query = Query(0, 0, n_documents, 0, 0, m)
+    n_hits, _ = rank_many(values, query, documents, candidates, k, AUTO, 0, hits)
     return QueryHits(hits.above[:n_hits], hits.ties[:n_hits], hits.labels[:n_hits])
-
-
-@helper
-def rank_candidates(documents, labels, values, n_documents, k, buffers, out_hits):
-    """
-    Write the hits of candidates, and return their number.
-
-    Compiled apart from the allocating kernels, the function counts no references to arrays.
-    """
-    query = Query(0, 0, n_documents, 0, 0, len(labels))
-    compute_ranks(values, query, documents, k, AUTO, buffers)
-    bucket_by_rank(query, k, buffers)
-    return write_hits(query, documents, labels, k, buffers, 0, out_hits)[0]
 
 
 @kernel

@@ -6,9 +6,11 @@ from math import log2
 import numpy as np
 import pytest
 import strategies
+from scipy.sparse import csr_matrix
 
 import fastndcg as fn
 from fastndcg.engine import run as engine
+from fastndcg.engine.scratch import HitBuffers
 from fastndcg.kernels.ranking.rank import COUNT, SORT
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import parse_convention
@@ -42,6 +44,29 @@ def test_rank_matches_brute_force_with_many_candidates(dtype, kind, strategy):
         found = engine.run(fn.Rankings(labels, scores, offsets), asked, convention, strategy=strategy).values
         expected = fn.reference.evaluate(labels, scores, asked, offsets=offsets, convention=convention).values
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_chunk_is_ranked_again_where_queries_outgrow_the_workspace(monkeypatch):
+    """The first call takes a larger workspace several times, later ones none."""
+    monkeypatch.setattr("fastndcg.engine.scratch.MIN_WORDS", 1)
+    enlarge = HitBuffers.enlarge_workspace
+    sizes: list[int] = []
+    monkeypatch.setattr(HitBuffers, "enlarge_workspace", lambda self, n: (sizes.append(n), enlarge(self, n)))
+    lengths = np.array([3, 80, 100, 300, 90, 900])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    generator = np.random.default_rng(6)
+    labels, scores = generator.integers(0, 3, offsets[-1]) + 0.5, generator.permutation(offsets[-1])
+    evaluator = fn.Evaluator(labels, offsets=offsets, metrics="ndcg,map")
+    for _ in range(2):
+        found = evaluator.evaluate(scores).values
+        expected = fn.reference.evaluate(labels, scores, "ndcg,map", offsets=offsets).values
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        assert len(sizes) == 4
+    rows = labels[:1472].reshape(4, -1), scores[:1472].reshape(4, -1)
+    truth = csr_matrix(rows[0] > 1)
+    found = fn.evaluate(truth, fn.Scores(rows[1].astype("f8")), "ndcg,map").values
+    np.testing.assert_allclose(found, fn.reference.evaluate(rows[0] > 1, rows[1], "ndcg,map").values, rtol=1e-12)
+    assert len(sizes) == 5
 
 
 @pytest.mark.parametrize("ties", [ties for ties in TIES if ties != "mean_rank"])

@@ -68,14 +68,14 @@ class Hits(NamedTuple):
 
     Rank order is by falling score, then by falling label, then as in the input. Arrays have room for every candidate.
 
-    documents     (n_hits,)          int32, position among the documents of the query
-    labels        (n_hits,)          float64
-    above         (n_hits,)          int32, number of documents with a higher score
-    ties          (n_hits,)          int32, number of documents with the same score, 1 if they all have the same label
-    queries       (n_hits,)          int32, query of the chunk
-    offsets       (n_queries + 1,)   int64, query q owns hits offsets[q] up to offsets[q + 1]
-    open_queries  (n_queries,)       int32, queries that `rank` leaves to `rank_remaining`, in rising order
-    counts        (4,)               int64, at the indices N_TIED, N_NAN, N_OPEN and HAS_CHANGED
+    documents  (n_hits,)         int32, position among the documents of the query
+    labels     (n_hits,)         float64
+    above      (n_hits,)         int32, number of documents with a higher score
+    ties       (n_hits,)         int32, number of documents with the same score, 1 if they all have the same label
+    queries    (n_hits,)         int32, query of the chunk
+    offsets    (n_queries + 1,)  int64, query q owns hits offsets[q] up to offsets[q + 1]
+    counts     (4,)              int64, at the indices N_TIED, N_NAN, N_WORDS and HAS_CHANGED
+    workspace  (n_words,)        uint64, scratch for a query with more than 64 candidates
     """
 
     documents: np.ndarray
@@ -84,14 +84,16 @@ class Hits(NamedTuple):
     ties: np.ndarray
     queries: np.ndarray
     offsets: np.ndarray
-    open_queries: np.ndarray
     counts: np.ndarray
+    workspace: np.ndarray
 
 
 # indices of `Hits.counts`: numbers of queries
 N_TIED = 0  # with a tie group of different labels
 N_NAN = 1  # with NaN scores
-N_OPEN = 2  # in `open_queries`
+
+# index of `Hits.counts`: 0, or the size of the workspace for the query at which a kernel stopped
+N_WORDS = 2
 
 # index of `Hits.counts`: 1 if ranks contradict one another, because scores changed during the call, else 0
 HAS_CHANGED = 3

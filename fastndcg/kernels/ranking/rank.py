@@ -11,12 +11,12 @@ The window of a query has every document that scores at least a threshold, which
 reach. Documents that score higher than one in the window are in the window, too. So each candidate in the window is
 ranked by comparing it with the window alone.
 
-A query whose candidates have no window of 64 documents is *open*. `rank`, the first kernel to read the scores of a
-query, leaves room for all its candidates, and `rank_remaining` writes its hits. A first pass finds the number of
-documents above each candidate, by counting or by sorting: whichever is faster. That number is the *slot* of a
-candidate. Candidates are put into their slots, tied candidates into consecutive ones, and read from there in rank
-order. So only the labels within tie groups are sorted. A query is ranked in one call, so Ctrl-C is handled after it.
-Sorting 10**7 documents takes 0.3 to 0.5 s if all scores are equal, and 1 to 2 s if they differ.
+Candidates without a window of 64 documents are ranked in a workspace. `rank` stops at a query for which it is too
+small, and is called again. A first pass finds the number of documents above each candidate, by counting or by sorting:
+whichever is faster. That number is the *slot* of a candidate. Candidates are put into their slots, tied candidates into
+consecutive ones, and read from there in rank order. So only the labels within tie groups are sorted. A query is ranked
+in one call, so Ctrl-C is handled after it. Sorting 10**7 documents takes 0.3 to 0.5 s if all scores are equal, and 1 to
+2 s if they differ.
 """
 
 from typing import NamedTuple
@@ -27,8 +27,8 @@ from fastndcg.kernels.jit import helper, inline, kernel
 from fastndcg.kernels.ranking.candidates import (
     HAS_CHANGED,
     N_NAN,
-    N_OPEN,
     N_TIED,
+    N_WORDS,
     Candidates,
     Hits,
     find_query,
@@ -37,9 +37,9 @@ from fastndcg.kernels.ranking.candidates import (
     write_hit,
 )
 from fastndcg.kernels.ranking.sort import (
+    N_BINS,
     SortBuffers,
     are_others_located,
-    make_sort_buffers,
     rank_by_sorting,
     sort_descending,
 )
@@ -214,7 +214,7 @@ class Window(NamedTuple):
 @kernel
 def rank(scores, offsets, first, candidates, depth, strategy, as_given, out_hits):
     """
-    Write the hits of each query that COUNT or SELECT can rank, and list the open queries.
+    Write the hits of each query.
 
     scores      (n_documents,) float32 or float64, at least 64 entries so that one vector fits
     offsets     (n_all_queries + 1,) int64
@@ -230,59 +230,72 @@ def rank(scores, offsets, first, candidates, depth, strategy, as_given, out_hits
     n_hits = 0
     n_tied = 0
     n_nan = 0
-    n_open = 0
     n_wrong = 0
     hits.offsets[0] = 0
+    hits.counts[N_WORDS] = 0
     for q in range(hits.offsets.shape[0] - 1):
         query = find_query(offsets, first, candidates.offsets, q)
-        n_documents = query.stop - query.start
-        method = strategy
-        if strategy == AUTO:
-            method = choose_strategy(n_documents, query.n_candidates, depth, scores.itemsize)
-        n_window = 0
-        candidate_mask = NONE
         if has_nan(scores, query):
             n_nan += 1
         elif query.n_candidates > 0:
-            method, n_window, candidate_mask = fill_window(scores, query, candidates, method, depth, buffers)
-        if n_window >= 0:
-            window = Window(buffers.scores, buffers.labels, buffers.documents, n_window, candidate_mask)
-            in_input_order = as_given and method == SELECT
-            n_new, is_tied, is_right = rank_window(scores, query, window, method, depth, in_input_order, n_hits, hits)
+            method = choose_strategy(scores, query, depth, strategy)
+            n_new, is_tied, is_right = rank_query(
+                scores, query, candidates, method, depth, strategy, as_given, buffers, n_hits, hits
+            )
+            if n_new < 0:
+                break
             n_hits += n_new
             n_tied += is_tied
             n_wrong += not is_right
-        else:
-            hits.open_queries[n_open] = q
-            n_hits += query.n_candidates
-            n_open += 1
         hits.offsets[q + 1] = n_hits
+    write_counts(n_tied, n_nan, n_wrong, n_hits, hits)
+
+
+@inline
+def write_counts(n_tied, n_nan, n_wrong, n_hits, hits):
+    """Write the counts of queries, and whether the scores changed."""
     hits.counts[N_TIED] = n_tied
     hits.counts[N_NAN] = n_nan
-    hits.counts[N_OPEN] = n_open
-    is_consistent = n_wrong == 0 and (n_open > 0 or has_valid_ranks(hits.queries, hits.above, hits.ties, n_hits))
+    is_consistent = n_wrong == 0 and has_valid_ranks(hits.queries, hits.above, hits.ties, n_hits)
     hits.counts[HAS_CHANGED] = 0 if is_consistent else 1
 
 
 @inline
-def choose_strategy(n_documents, n_candidates, depth, n_bytes):
+def rank_query(scores, query, candidates, method, depth, strategy, as_given, buffers, n_hits, hits):
     """
-    Return the fastest strategy, estimated from the work of each in nanoseconds with vectors of 512 bits.
+    Write the hits of a query by a strategy. Return what `rank_window` returns, or -1 hits without enough workspace.
+
+    `as_given` is that of `rank`, whose `strategy` holds where there is no window of 64 documents.
+    """
+    method, n_window, candidate_mask = fill_window(scores, query, candidates, method, depth, buffers)
+    if n_window >= 0:
+        window = Window(buffers.scores, buffers.labels, buffers.documents, n_window, candidate_mask)
+        return rank_window(scores, query, window, method, depth, as_given and method == SELECT, n_hits, hits)
+    n_new, is_tied = rank_many(scores, query, candidates.documents, candidates.labels, depth, strategy, n_hits, hits)
+    return n_new, is_tied, True
+
+
+@inline
+def choose_strategy(scores, query, depth, strategy):
+    """
+    Return `strategy`, or the fastest one, estimated from the work of each in nanoseconds with vectors of 512 bits.
 
     Counting stops early for candidates that rank below `depth`: the estimate takes half of the full count, whose 0.7 is
     in `is_counting_faster`. 85 is for setting up lanes and window. benchmarks/fit_constants.py fits both functions.
     """
-    n_vectors = n_documents * n_bytes / 64.0
+    if strategy != AUTO:
+        return strategy
+    n_vectors = (query.stop - query.start) * scores.itemsize / 64.0
     select = 85.0 + 1.5 * n_vectors
-    count = n_candidates * (5.0 + 0.35 * n_vectors)
-    if depth <= MAX_SELECT_DEPTH and (select < count or n_candidates > LANES):
+    count = query.n_candidates * (5.0 + 0.35 * n_vectors)
+    if depth <= MAX_SELECT_DEPTH and (select < count or query.n_candidates > LANES):
         return SELECT
-    return COUNT if n_candidates <= WIDE else SORT
+    return COUNT if query.n_candidates <= WIDE else SORT
 
 
 @inline
 def fill_window(scores, query, candidates, method, depth, buffers):
-    """Fill the window. Return the strategy that it serves, its size or -1 for an open query, and its candidates."""
+    """Fill the window. Return the strategy that it serves, its size or -1 without one, and its candidates."""
     n_window = -1
     candidate_mask = NONE
     if method == SELECT and depth <= MAX_SELECT_DEPTH:
@@ -368,14 +381,14 @@ def compare_window(values, size, level):
 
 class RankBuffers(NamedTuple):
     """
-    Scratch arrays for the largest open query.
+    Scratch arrays for a query with more than 64 candidates.
 
-    above        (n_candidates + 1,)       int32, number of documents with a higher score
-    ties         (n_candidates + 1,)       int32, number of documents with the same score
+    above        (n_documents + 1,)        int32, number of documents with a higher score, candidate after candidate
+    ties         (n_documents + 1,)        int32, number of documents with the same score
     group_bits   (n_documents // 64 + 1,)  uint64, bit of each slot that begins a group
-    group_sizes  (n_documents,)            int32, number of candidates in the group that begins at a slot
-    slots        (n_documents,)            int32, candidate of the query in each slot
-    spare        (n_candidates,)           int32
+    group_sizes  (n_documents + 1,)        int32, number of candidates in the group that begins at a slot
+    slots        (n_documents + 1,)        int32, candidate of the query in each slot
+    spare        (n_documents + 1,)        int32
     """
 
     above: np.ndarray
@@ -387,75 +400,44 @@ class RankBuffers(NamedTuple):
     sorting: SortBuffers
 
 
-@kernel(allocates=True)
-def rank_remaining(scores, offsets, first, candidates, depth, strategy, out_hits):
-    """
-    Write the hits of the open queries, and move those of other queries up so that no gap is left.
-
-    The arguments are those of `rank`. The counts of `out_hits` are updated, and no query is open afterwards.
-    """
-    candidates = Candidates(*candidates)
-    hits = Hits(*out_hits)
-    max_candidates = 0
-    max_documents = 0
-    for i in range(hits.counts[N_OPEN]):
-        query = find_query(offsets, first, candidates.offsets, hits.open_queries[i])
-        max_candidates = max(max_candidates, query.n_candidates)
-        max_documents = max(max_documents, query.stop - query.start)
-    buffers = make_buffers(max_candidates, max_documents)
-    fill_remaining(scores, offsets, first, candidates, depth, strategy, buffers, hits)
+@inline
+def find_workspace_size(n_documents):
+    """Return the number of words that `cut_workspace` takes."""
+    return 6 * (n_documents + 1) + n_documents // WIDE + 1 + N_BINS // 2
 
 
 @inline
-def make_buffers(n_candidates, n_documents):
-    """Return scratch arrays for queries of up to so many candidates and documents."""
+def cut_workspace(workspace, n_documents):
+    """Return scratch arrays for a query of so many documents."""
+    n = n_documents + 1
+    n_blocks = n_documents // WIDE + 1
+    numbers = workspace[2 * n + n_blocks :].view(np.int32)
+    sorting = SortBuffers(
+        workspace[:n], numbers[:n], workspace[n : 2 * n], numbers[n : 2 * n], numbers[8 * n : 8 * n + N_BINS],
+        numbers[2 * n : 3 * n],
+    )  # fmt: skip
     return RankBuffers(
-        np.empty(n_candidates + 1, np.int32),
-        np.empty(n_candidates + 1, np.int32),
-        np.empty(n_documents // WIDE + 1, np.uint64),
-        np.empty(n_documents, np.int32),
-        np.empty(n_documents, np.int32),
-        np.empty(n_candidates, np.int32),
-        make_sort_buffers(n_documents),
-    )
+        numbers[3 * n : 4 * n], numbers[4 * n : 5 * n], workspace[2 * n : 2 * n + n_blocks],
+        numbers[5 * n : 6 * n], numbers[6 * n : 7 * n], numbers[7 * n : 8 * n], sorting,
+    )  # fmt: skip
 
 
 @helper
-def fill_remaining(scores, offsets, first, candidates, depth, strategy, buffers, hits):
-    """Rank the open queries and move the hits of the others."""
-    n_open = hits.counts[N_OPEN]
-    next_open = 0
-    n_hits = 0
-    stop = 0
-    for q in range(hits.offsets.shape[0] - 1):
-        start = stop
-        stop = hits.offsets[q + 1]
-        if next_open < n_open and hits.open_queries[next_open] == q:
-            next_open += 1
-            query = find_query(offsets, first, candidates.offsets, q)
-            compute_ranks(scores, query, candidates.documents, depth, strategy, buffers)
-            bucket_by_rank(query, depth, buffers)
-            n_new, is_tied = write_hits(query, candidates.documents, candidates.labels, depth, buffers, n_hits, hits)
-            n_hits += n_new
-            hits.counts[N_TIED] += is_tied
-        else:
-            if n_hits < start:
-                move_hits(start, stop, n_hits, hits)
-            n_hits += stop - start
-        hits.offsets[q + 1] = n_hits
-    hits.counts[N_OPEN] = 0
-    hits.counts[HAS_CHANGED] = 0 if has_valid_ranks(hits.queries, hits.above, hits.ties, n_hits) else 1
+def rank_many(scores, query, documents, labels, depth, strategy, n_hits, hits):
+    """
+    Write the hits of a query without a window. Return their number, and True if a tie group has different labels.
 
-
-@inline
-def move_hits(start, stop, place, hits):
-    """Move the hits from `start` up to `stop` to an earlier place."""
-    for h in range(start, stop):
-        hits.documents[place + h - start] = hits.documents[h]
-        hits.labels[place + h - start] = hits.labels[h]
-        hits.above[place + h - start] = hits.above[h]
-        hits.ties[place + h - start] = hits.ties[h]
-        hits.queries[place + h - start] = hits.queries[h]
+    Where the workspace is too small, write the size that it must have, and return -1.
+    """
+    n_documents = query.stop - query.start
+    n_words = find_workspace_size(n_documents)
+    if hits.workspace.shape[0] < n_words:
+        hits.counts[N_WORDS] = n_words
+        return -1, False
+    buffers = cut_workspace(hits.workspace, n_documents)
+    compute_ranks(scores, query, documents, depth, strategy, buffers)
+    bucket_by_rank(query, depth, buffers)
+    return write_hits(query, documents, labels, depth, buffers, n_hits, hits)
 
 
 @helper

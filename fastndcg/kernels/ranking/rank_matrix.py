@@ -16,14 +16,12 @@ import numpy as np
 from fastndcg.kernels.jit import helper, inline, kernel
 from fastndcg.kernels.ranking.candidates import (
     HAS_CHANGED,
-    N_NAN,
-    N_OPEN,
     N_TIED,
+    N_WORDS,
     Candidates,
     Hits,
     KeyBuffers,
     Query,
-    has_valid_ranks,
     make_key_buffers,
     order_query_by_key,
     write_hit,
@@ -31,20 +29,14 @@ from fastndcg.kernels.ranking.candidates import (
 from fastndcg.kernels.ranking.rank import (
     MAX_SELECT_DEPTH,
     SELECT,
-    RankBuffers,
-    Window,
-    bucket_by_rank,
     choose_strategy,
-    compute_ranks,
-    fill_window,
     has_nan,
-    make_buffers,
     make_window_buffers,
-    rank_window,
-    write_hits,
+    rank_query,
+    write_counts,
 )
 from fastndcg.kernels.ranking.sort import sort_descending
-from fastndcg.kernels.shared import AUTO, RankCounts
+from fastndcg.kernels.shared import RankCounts
 from fastndcg.kernels.simd import NONE, ONE, WIDE, copy_wide, prefetch
 
 AS_GROUPS, RISING, FALLING = range(3)  # tied documents stay groups, or are ordered by rising or falling column
@@ -74,11 +66,10 @@ class Rows(NamedTuple):
 
 
 class RowBuffers(NamedTuple):
-    """Scratch arrays for one row: the candidates' bitmask, and arrays for many candidates and for ordering ties."""
+    """Scratch arrays for one row: the candidates' bitmask, and arrays for ordering ties."""
 
     bitmask: np.ndarray
     n_before_block: np.ndarray
-    ranks: RankBuffers
     keys: KeyBuffers
     columns: np.ndarray  # (n_columns,) int64, rising numbers, or empty
 
@@ -92,7 +83,7 @@ class Choices(NamedTuple):
 
 
 class RowOutcome(NamedTuple):
-    """Number of hits of a row, and three checks of its scores."""
+    """Number of hits of a row, -1 without enough workspace, and three checks of its scores."""
 
     n_hits: int
     is_tied: bool
@@ -122,7 +113,7 @@ def rank_rows(scores, rows, first, candidates, depth, strategy, tie_order, out_h
     places = np.empty(candidates.documents.shape[0], np.int32)
     for c in range(places.shape[0]):
         places[c] = rows.places[candidates.documents[c]]
-    buffers = make_row_buffers(rows.n_columns, candidates.offsets, strategy, tie_order)
+    buffers = make_row_buffers(rows.n_columns, tie_order)
     row_candidates = Candidates(places, candidates.labels, candidates.offsets, buffers.bitmask, buffers.n_before_block)
     row_scores = np.zeros(rows.n_columns + WIDE, scores.dtype)  # room for whole vectors
     n_hits = 0
@@ -130,6 +121,7 @@ def rank_rows(scores, rows, first, candidates, depth, strategy, tie_order, out_h
     n_nan = 0
     n_wrong = 0
     hits.offsets[0] = 0
+    hits.counts[N_WORDS] = 0
     for q in range(n_rows):
         u = first + q
         start = u * rows.n_columns
@@ -138,11 +130,13 @@ def rank_rows(scores, rows, first, candidates, depth, strategy, tie_order, out_h
         is_in_place = rows.list_offsets.shape[0] == 1 and not has_gaps and scores.shape[0] >= WIDE
         if is_in_place:
             query = Query(q, start, start + rows.n_columns, 0, candidates.offsets[q], n_candidates)
-            outcome = rank_row(scores, query, row_candidates, choices, buffers, n_hits, hits)
+            outcome = rank_row(scores, query, row_candidates, choices, n_hits, hits)
         else:
             size = gather_row(scores, start, rows, u, row_scores)
             query = Query(q, 0, size, 0, candidates.offsets[q], n_candidates)
-            outcome = rank_row(row_scores, query, row_candidates, choices, buffers, n_hits, hits)
+            outcome = rank_row(row_scores, query, row_candidates, choices, n_hits, hits)
+        if outcome.n_hits < 0:
+            break
         if outcome.is_tied and tie_order != AS_GROUPS:
             size = gather_row(scores, start, rows, u, row_scores)
             order_query_by_key(row_scores[:size], buffers.columns, n_hits, n_hits + outcome.n_hits, buffers.keys, hits)
@@ -151,25 +145,16 @@ def rank_rows(scores, rows, first, candidates, depth, strategy, tie_order, out_h
         n_nan += outcome.has_nan
         n_wrong += not outcome.is_right
         hits.offsets[q + 1] = n_hits
-    hits.counts[N_TIED] = n_tied
-    hits.counts[N_NAN] = n_nan
-    hits.counts[N_OPEN] = 0
-    is_consistent = n_wrong == 0 and has_valid_ranks(hits.queries, hits.above, hits.ties, n_hits)
-    hits.counts[HAS_CHANGED] = 0 if is_consistent else 1
+    write_counts(n_tied, n_nan, n_wrong, n_hits, hits)
 
 
 @inline
-def make_row_buffers(n_columns, candidate_offsets, strategy, tie_order):
+def make_row_buffers(n_columns, tie_order):
     """Return scratch arrays for the largest row. Those that no row needs are empty."""
-    most = 0
-    for q in range(candidate_offsets.shape[0] - 1):
-        most = max(most, candidate_offsets[q + 1] - candidate_offsets[q])
     n_blocks = n_columns // WIDE + 1
-    n_sorted = n_columns if most > WIDE or strategy != AUTO else 0
     keys = make_key_buffers(n_columns if tie_order != AS_GROUPS else 0)
     columns = np.arange(n_columns if tie_order == FALLING else 0)
-    ranks = make_buffers(most if n_sorted > 0 else 0, n_sorted)
-    return RowBuffers(np.empty(n_blocks, np.uint64), np.empty(n_blocks, np.int64), ranks, keys, columns)
+    return RowBuffers(np.empty(n_blocks, np.uint64), np.empty(n_blocks, np.int64), keys, columns)
 
 
 @helper
@@ -216,33 +201,21 @@ def copy_scores(scores, start, size, out, out_start):
 
 
 @helper
-def rank_row(scores, query, candidates, choices, buffers, n_hits, hits):
+def rank_row(scores, query, candidates, choices, n_hits, hits):
     """Write the hits of a row, and return a `RowOutcome`."""
     depth = choices.depth
-    window_buffers = make_window_buffers(scores, candidates)
+    buffers = make_window_buffers(scores, candidates)
     if has_nan(scores, query):
         return RowOutcome(0, False, True, True)
     if query.n_candidates == 0:
         return RowOutcome(0, False, False, True)
-    method = choices.strategy
-    if choices.strategy == AUTO:
-        method = choose_strategy(query.stop - query.start, query.n_candidates, depth, scores.itemsize)
+    method = choose_strategy(scores, query, depth, choices.strategy)
     if method == SELECT and depth <= MAX_SELECT_DEPTH:
         mark_candidates(query, candidates)
-    method, n_window, candidate_mask = fill_window(scores, query, candidates, method, depth, window_buffers)
-    n_new = 0
-    is_tied = False
-    is_right = True
-    if n_window >= 0:
-        window = Window(
-            window_buffers.scores, window_buffers.labels, window_buffers.documents, n_window, candidate_mask
-        )
-        as_given = choices.tie_order == RISING and method == SELECT
-        n_new, is_tied, is_right = rank_window(scores, query, window, method, depth, as_given, n_hits, hits)
-    else:
-        compute_ranks(scores, query, candidates.documents, depth, choices.strategy, buffers.ranks)
-        bucket_by_rank(query, depth, buffers.ranks)
-        n_new, is_tied = write_hits(query, candidates.documents, candidates.labels, depth, buffers.ranks, n_hits, hits)
+    as_given = choices.tie_order == RISING
+    n_new, is_tied, is_right = rank_query(
+        scores, query, candidates, method, depth, choices.strategy, as_given, buffers, n_hits, hits
+    )
     return RowOutcome(n_new, is_tied, False, is_right)
 
 

@@ -7,10 +7,9 @@ AP of 100,000 documents, 2 % of them relevant, from 2.9 to 1.3 ms a query. The s
 score falls. With each key goes the index of the candidate that has it, or the number of candidates
 for other documents. A radix sort has no branch that depends on the scores.
 
-`rank_ideal` counts labels that are whole numbers from 1 to 31. It stops at the first query with other labels, and
-`rank_ideal_rest` continues there with a sort. Two kernels, because most data sets need only the first. Labels from 1 to
-7 are counted in the bytes of one word. That takes nDCG@10 of a million documents, in queries of 100, from 1.60 to
-1.36 ms with 5 % relevant documents, and from 3.7 to 3.3 ms with 30 %.
+`rank_ideal` counts labels that are whole numbers from 1 to 31, and sorts others. Labels from 1 to 7 are counted in the
+bytes of one word. That takes nDCG@10 of a million documents, in queries of 100, from 1.60 to 1.36 ms with 5 % relevant
+documents, and from 3.7 to 3.3 ms with 30 %.
 """
 
 from typing import NamedTuple
@@ -94,25 +93,12 @@ LEAST_OTHERS = 8  # documents a candidate: with fewer, sorting all of them takes
 class SortBuffers(NamedTuple):
     """Scratch arrays for a query: keys with their candidates, the same after the next pass, and bins."""
 
-    keys: np.ndarray  # (n_documents,) uint64
-    candidates: np.ndarray  # (n_documents,) int32
+    keys: np.ndarray  # (n_documents + 1,) uint64
+    candidates: np.ndarray  # (n_documents + 1,) int32
     next_keys: np.ndarray
     next_candidates: np.ndarray
     bins: np.ndarray  # (N_BINS,) int32
     starts: np.ndarray  # (n_documents + 1,) int32
-
-
-@inline
-def make_sort_buffers(n_documents):
-    """Return scratch arrays for queries of up to so many documents."""
-    return SortBuffers(
-        np.empty(n_documents, np.uint64),
-        np.empty(n_documents, np.int32),
-        np.empty(n_documents, np.uint64),
-        np.empty(n_documents, np.int32),
-        np.empty(N_BINS, np.int32),
-        np.empty(n_documents + 1, np.int32),
-    )
 
 
 @helper
@@ -294,69 +280,29 @@ BYTE = np.uint64(255)
 
 
 @kernel
-def rank_ideal(labels, label_offsets, depth, skip_all_ones, out_ideal):
+def rank_ideal(labels, label_offsets, offsets, first, depth, skip_all_ones, out_ideal):
     """
-    Write the ideal hits of each query, up to the first query whose labels have to be sorted.
+    Write the ideal hits of each query.
 
     labels         (n_candidates,) float64, of the candidates among the documents or the pool
     label_offsets  (n_queries + 1,) int64
+    offsets        (n_all_queries + 1,) int64, of the documents, or of the pool if the candidates come from there
+    first          first query
     depth          number of ranks that any metric reads
     skip_all_ones  True to write no hits for queries whose candidates all have label 1
-    out_ideal      `Ideal` as a tuple. Offsets are -1 behind the last query that was written.
+    out_ideal      `Ideal` as a tuple, with room for every candidate
     """
     ideal = Ideal(*out_ideal)
     counts = make_wide_like(label_offsets)
     counts[:] = 0
     n_hits = 0
-    ideal.offsets[:] = -1
     ideal.offsets[0] = 0
     for q in range(ideal.offsets.shape[0] - 1):
         query_labels = labels[label_offsets[q] : label_offsets[q + 1]]
         n_new = write_by_grade(query_labels, depth, skip_all_ones, counts, n_hits, ideal)
         if n_new < 0:
-            break
-        n_hits += n_new
-        ideal.offsets[q + 1] = n_hits
-
-
-@kernel(allocates=True)
-def rank_ideal_rest(labels, label_offsets, offsets, first, depth, skip_all_ones, out_ideal):
-    """
-    Write the ideal hits of the queries that `rank_ideal` has not written.
-
-    offsets  (n_all_queries + 1,) int64, of the documents, or of the pool if the candidates come from there
-
-    The other arguments are those of `rank_ideal`, `out_ideal` with what it has written.
-    """
-    ideal = Ideal(*out_ideal)
-    max_candidates = 0
-    for q in range(ideal.offsets.shape[0] - 1):
-        max_candidates = max(max_candidates, label_offsets[q + 1] - label_offsets[q])
-    buffers = (np.empty(max_candidates, np.int32), np.empty(max_candidates, np.int32), np.empty(max_candidates))
-    fill_rest(labels, label_offsets, offsets[first:], depth, skip_all_ones, buffers, ideal)
-
-
-@helper
-def fill_rest(labels, label_offsets, offsets, depth, skip_all_ones, buffers, ideal):
-    """Count or sort the labels of each query that is left."""
-    order, spare, sorted_labels = buffers
-    counts = make_wide_like(label_offsets)
-    counts[:] = 0
-    n_hits = 0
-    for q in range(ideal.offsets.shape[0] - 1):
-        if ideal.offsets[q + 1] >= 0:
-            n_hits = ideal.offsets[q + 1]
-            continue
-        query_labels = labels[label_offsets[q] : label_offsets[q + 1]]
-        n = query_labels.shape[0]
-        n_new = write_by_grade(query_labels, depth, skip_all_ones, counts, n_hits, ideal)
-        if n_new < 0:
-            for i in range(n):
-                order[i] = i
-            sort_descending(query_labels, n, spare, order)
-            for i in range(n):
-                sorted_labels[i] = query_labels[order[i]]
-            n_new = write_sorted(sorted_labels, n, offsets[q + 1] - offsets[q], depth, n_hits, ideal)
+            n_documents = offsets[first + q + 1] - offsets[first + q]
+            n_new = write_by_sorting(query_labels, n_documents, depth, n_hits, ideal)
         n_hits += n_new
         ideal.offsets[q + 1] = n_hits
 
@@ -442,15 +388,25 @@ def write_grades(counts, highest, n_ranks, n_hits, ideal):
     return n_new
 
 
-@inline
-def write_sorted(labels, n, n_documents, depth, n_hits, ideal):
-    """Write the first n labels, which are sorted, as far as they rank above `depth`. Return their number."""
+@helper
+def write_by_sorting(labels, n_documents, depth, n_hits, ideal):
+    """
+    Write the labels of a query that rank above `depth`, sorted. Return their number.
+
+    They are sorted where they will stand: indices in the place of ranks, and scratch in the place of labels.
+    """
+    n = labels.shape[0]
+    order = ideal.above[n_hits : n_hits + n]
+    for i in range(n):
+        order[i] = i
+    sort_descending(labels, n, ideal.labels[n_hits : n_hits + n].view(np.int32), order)
     n_new = 0
     for i in range(n):
-        above = i if labels[i] > 0.0 else n_documents - n + i
+        label = labels[order[i]]
+        above = i if label > 0.0 else n_documents - n + i
         if above >= depth:
             break
-        ideal.labels[n_hits + n_new] = labels[i]
-        ideal.above[n_hits + n_new] = above
+        ideal.labels[n_hits + i] = label
+        ideal.above[n_hits + i] = above
         n_new += 1
     return n_new
