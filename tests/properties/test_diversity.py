@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import strategies
 from diversity_strategies import METRICS, diverse_cases, random_matrices
+from evaluators import STRATEGIES, assert_equals_reference
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_comparison import STRATEGIES, assert_equals_reference
 
 import fastndcg as fn
 from fastndcg.engine import chunk

@@ -5,9 +5,9 @@ from math import inf, nan
 import numpy as np
 import pytest
 import strategies
+from evaluators import STRATEGIES, assert_equals_reference
 from hypothesis import given
 from hypothesis import strategies as st
-from reference_comparison import STRATEGIES, assert_equals_reference
 
 import fastndcg as fn
 from fastndcg.engine import chunk
