@@ -369,7 +369,7 @@ def evaluate_chunk(
     first, stop = span
     scratch.restart()
     if cache is None:
-        labels = ChunkLabels(context, scratch.view("labels"), first, stop)
+        labels = ChunkLabels(context, scratch, first, stop)
     elif span in cache.labels:
         labels = cache.labels[span]
         labels.check_offsets(context.rankings)

@@ -18,6 +18,7 @@ from fastndcg.rankings.validation import Array, read_only
 
 I4, I8, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u8", "f8", "?"))
 
+NO_WORDS = np.empty(0, U8)
 MIN_WORDS = 1 << 15  # of a workspace: for a query of 5,000 documents
 MAX_CUTS = 64  # cutting the arrays of a few hits takes as long as ranking them
 
@@ -193,7 +194,7 @@ class Scratch:
         buffers = HitBuffers(
             take("hit documents", n_hits, I4), take("hit labels", n_hits, F8), take("hit above", n_hits, I4),
             take("hit ties", n_hits, I4), take("hit queries", n_hits, I4), take("hit offsets", n_queries + 1, I8),
-            take("counts", 4, I8), np.empty(0, U8) if last is None else last[2].arrays[-1],
+            take("counts", 4, I8), NO_WORDS if last is None else last[2].arrays[-1],
         )  # fmt: skip
         self._hit_buffers = n_hits, n_queries, buffers
         return buffers
