@@ -25,7 +25,6 @@ from fastndcg.rankings.validation import read_only
 from fastndcg.runtime.imports import load
 
 MIN_DISCOUNT_RANKS = 1023  # with the next one, as many as `make_discounts` returns at the least
-MAX_RECENT = 256  # plans that are found without a hash
 LOWEST_RELEVANT = {
     "at least 1": 1.0,
     "above 0": sys.float_info.min,  # a processor may flush smaller numbers to 0
@@ -65,30 +64,15 @@ class MetricPlan(ChunkPlan):
     needs_kernels_only: bool
 
 
-_recent: dict[tuple[int, int, int, int], tuple[MetricPlan, Any]] = {}
-
-
 def make_plan(metrics: tuple[Metric, ...], convention: Convention, denominators: tuple[Metric, ...] = ()) -> MetricPlan:
-    """
-    Return the plan of some metrics and of the denominators of their micro means.
-
-    Plans are found by the identity of what they were made from: to hash twelve metrics takes 2 µs.
-    """
-    key = id(metrics), id(convention), id(denominators), len(REGISTERED)
-    recent = _recent.get(key)
-    if recent is None:
-        if len(_recent) >= MAX_RECENT:
-            _recent.clear()
-        plan = _make_plan(metrics, convention, denominators, len(REGISTERED))
-        recent = _recent[key] = plan, (metrics, convention, denominators)  # kept, so that no other object has their ids
-    return recent[0]
+    """Return the plan of some metrics and of the denominators of their micro means, made again after a registration."""
+    return _make_plan(metrics, convention, denominators, len(REGISTERED))
 
 
 @functools.lru_cache(maxsize=256)
 def _make_plan(
     metrics: tuple[Metric, ...], convention: Convention, denominators: tuple[Metric, ...], n_registered: int
 ) -> MetricPlan:
-    """Make a plan, again when a metric has been registered."""
     del n_registered
     check_combinations(metrics, convention)
     metrics = add_default_cutoff(metrics, convention)

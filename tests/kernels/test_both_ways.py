@@ -129,7 +129,6 @@ def forget_calls():
         held = vars(lookup.load_kernels(module))
         for name in held.keys() - {"_name_of_module"}:
             del held[name]
-    plan._recent.clear()
     plan._make_plan.cache_clear()
     evaluation._plan_metric.cache_clear()
 

@@ -49,7 +49,7 @@ from fastndcg.kernels.shared import MAX_RANK
 from fastndcg.kernels.simd import min_int64
 
 
-class Discounts(NamedTuple):
+class DiscountSums(NamedTuple):
     """Discounts by rank, sums of the first r of them, and the rounding errors of these sums."""
 
     values: np.ndarray
@@ -141,7 +141,7 @@ def add_gains(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_s
     A loop ends at the first hit below the last cutoff: with 60 hits a query and a cutoff of 10, after a sixth of the
     time. Only at a tie group that a cutoff splits, its hits are read again.
     """
-    all_discounts = Discounts(discounts, discount_sums, discount_rests)
+    all_discounts = DiscountSums(discounts, discount_sums, discount_rests)
     n_queries = hit_offsets.shape[0] - 1
     for q in range(n_queries):
         total = 0.0
@@ -168,7 +168,7 @@ def add_all_gains(hit_queries, hit_above, hit_ties, hit_gains, discounts, discou
 
     One loop over all hits takes half of the time of a loop a query, whose end no processor foresees.
     """
-    all_discounts = Discounts(discounts, discount_sums, discount_rests)
+    all_discounts = DiscountSums(discounts, discount_sums, discount_rests)
     for q in range(out.shape[0]):
         out[q] = 0.0
     for h in range(hit_above.shape[0]):
@@ -183,7 +183,7 @@ def add_equal_gains(
 ):  # fmt: skip
     """Compute DCG at each cutoff where different labels may have equal gains."""
     hits = GainHits(hit_queries, hit_above, hit_ties, hit_gains)
-    all_discounts = Discounts(discounts, discount_sums, discount_rests)
+    all_discounts = DiscountSums(discounts, discount_sums, discount_rests)
     n_queries = out.shape[0] // cutoffs.shape[0]
     for i in range(out.shape[0]):
         out[i] = 0.0
@@ -399,7 +399,7 @@ def ndcg_at_levels(
     level.
     """
     hits = GainHits(hit_queries, hit_above, hit_ties, hit_gains)
-    all_discounts = Discounts(discounts, discount_sums, discount_rests)
+    all_discounts = DiscountSums(discounts, discount_sums, discount_rests)
     for q in range(out.shape[0]):
         first = ideal_gain_offsets[q]
         n_ideal = count_positive(ideal_gains, first, ideal_gain_offsets[q + 1])
