@@ -116,14 +116,15 @@ def test_errors_of_metrics_come_before_scores(no_scores):
     refused("Give the truth first", fn.evaluate, model, LIKED, METRICS, error=fn.InvalidTypeError)
 
 
+TWO = [1, 2], [2, 0]  # scores 1, 2 and 2, 0
 SCORER_BLOCKS = {
     "shape": (lambda rows: SCORES[rows, :3], r"of users 0 to 2 must have shape \(3, 4\), .* returned \(3, 3\)"),
-    "NaN": (lambda rows: replace(SCORES, (1, 2), np.nan)[rows], "the score of user 1 for item 2 must be a number"),
+    "NaN": (lambda rows: replace(SCORES, TWO, np.nan)[rows], "the score of user 1 for item 2 must be a number"),
     "None": (lambda rows: None, "of users 0 to 2 must be an array or a tensor, but `function` returned None"),
     "sparse": (lambda rows: scipy.sparse.csr_array(SCORES[rows]), "returned a sparse matrix"),
     "texts": (lambda rows: np.full((3, 4), "x"), "must be floats or integers"),
     **{
-        f"{number} of {dtype}": (replace(np.zeros((3, 4), dtype), (1, 2), number).__getitem__,
+        f"{number} of {dtype}": (replace(np.zeros((3, 4), dtype), TWO, number).__getitem__,
             f"the score of user 1 for item 2 must fit float64 exactly, but is {number}. Round")
         for dtype, number in (("i8", 2**53 + 1), ("i8", -(2**53) - 1), ("i8", 2**63 - 1), ("u8", 2**64 - 1))
     },

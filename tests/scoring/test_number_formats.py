@@ -72,6 +72,15 @@ def test_short_floats_are_multiplied_as_float32(dtype):
     assert_values_of(fn.Embeddings(users, items), users.astype("f4") @ items.astype("f4").T)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"])
+def test_scores_of_a_function_are_those_of_the_matrix(dtype):
+    high = min(np.iinfo(dtype).max, 2**53) if dtype[0] in "iu" else 2048
+    scores = np.array([[high - 1, 0, high, 1], [1, high, high - 1, 0]], dtype)
+    scorer = fn.Scorer(lambda users: scores[users], n_items=4)
+    liked = fn.Interactions([0, 2], offsets=[0, 1, 2], n_items=4)
+    assert fn.evaluate(liked, scorer, "rr")["rr"].tolist() == [1 / 2, 1 / 2]
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1"])
 @pytest.mark.parametrize("similarity", ["dot", "euclidean"])
 def test_biases_of_every_dtype(dtype, similarity):
