@@ -30,6 +30,7 @@ def test_prints_the_table_of_tune_fusion(files, capsys):
     assert main(["tune-fusion", *files, "-m", "ndcg@5", "--fusion-convention", "weaviate", "--folds", "3"]) == 0
     shown = capsys.readouterr().out
     assert "best on all queries" in shown
+    assert "held-out values, 3 folds, 1 repeat, seed 0;" in shown
     assert "difference of held-out means to" in shown  # the grid, which has several points of rrf
 
 

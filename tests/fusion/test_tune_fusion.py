@@ -222,6 +222,7 @@ def test_repeats_average_held_out_values():
     means = [np.average([row.held_out for row in tuned.folds[4 * r : 4 * r + 4]],
                         weights=[row.n for row in tuned.folds[4 * r : 4 * r + 4]]) for r in range(3)]  # fmt: skip
     assert tuned.held_out.means()[0] == pytest.approx(np.mean(means))
+    assert any("held-out values, 4 folds, 3 repeats, seed" in note for note in tuned.notes)
 
 
 def tune_clusters():

@@ -70,9 +70,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("vectors", "options", "message"), WRONG.values(), ids=WRONG)
-def test_error_of_vectors(vectors, options, message):
-    with pytest.raises((fn.InvalidInputError, fn.InvalidTypeError), match=message):
-        fn.Embeddings(*vectors, **options)
+def test_error_of_vectors(vectors, options, message, monkeypatch):
+    for n_bytes in (1 << 20, 1):  # all rows are measured at once, or each alone
+        monkeypatch.setattr("fastndcg.scoring.vectors.BLOCK_BYTES", n_bytes)
+        with pytest.raises((fn.InvalidInputError, fn.InvalidTypeError), match=message):
+            fn.Embeddings(*vectors, **options)
 
 
 WRONG_CALLS = {

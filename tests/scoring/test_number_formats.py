@@ -54,11 +54,13 @@ def test_sums_of_whole_numbers_are_exact(left, right, n_columns):
     assert_values_of(model, -np.sqrt(compute_distances(users, items)))
 
 
-@pytest.mark.parametrize("n_bytes", [1, 8, 96, 131])
+@pytest.mark.parametrize("n_bytes", [1, 8, 96, 300])
 def test_hamming_distance_of_packed_bits(n_bytes):
     users, items = draw("u1", N_USERS, n_bytes), draw("u1", N_ITEMS, n_bytes)
     scores = -np.unpackbits(users[:, None] ^ items, axis=2).sum(axis=2, dtype="i8")
-    assert_values_of(fn.Embeddings(users, items, similarity="hamming"), scores)
+    model = fn.Embeddings(users, items, similarity="hamming")
+    assert model.score_dtype == np.float32
+    assert_values_of(model, scores)
 
 
 @pytest.mark.parametrize("dtype", ["f2", "bfloat16", ">f4"])
