@@ -132,6 +132,8 @@ BAD = {
     "ids": (["named.txt", PAIR, "--query-ids", "documents.txt"], "`query_ids` must have length 6"),
     "overlap": (["named.txt", PAIR, *IDS, "--exclude", "overlap.txt"], "is in `exclude`"),
     "no embeddings": (["qrels.txt", "good.run", "--exclude", "seen.txt"], "--exclude is for embeddings, but no RUN is"),
+    "no distances": (["qrels.txt", "good.run", "--similarity", "euclidean"], "--similarity is for embeddings, but no"),
+    "no missing truth": (["qrels.txt", "good.run", "--missing-truth", "skip"], "--missing-truth is for embeddings"),
     "a run with excluded": (
         ["named.txt", "good.run", PAIR, *IDS, "--exclude", "seen.txt"], "--exclude is for embeddings, but good.run is",
     ),

@@ -37,10 +37,13 @@ def test_a_mean_that_skips_absent_documents_has_no_curve():
     qrels, runs = draw_runs(3)
     for name, part in (("run0", slice(5, None)), ("run1", slice(-5))):
         runs[name] = {query: dict(list(row.items())[part]) for query, row in runs[name].items()}
-    tuned = fn.tune_fusion(qrels, runs, "ndcg@5", ["arithmetic_mean(norm=min_max)"], absent="skip")
+    method = "arithmetic_mean(norm=min_max)"
+    tuned = fn.tune_fusion(qrels, runs, "ndcg@5", [method], absent="skip")
     assert tuned.curves == ()
+    fused = [fn.fuse(runs, method, weights=weights, absent="skip") for weights in list_grid(2)]
+    assert tuned.best.mean == max(fn.evaluate(qrels, run, "ndcg@5").means()[0] for run in fused)
     assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@5").means()[0] == tuned.best.mean
-    assert fn.tune_fusion(qrels, runs, "ndcg@5", ["arithmetic_mean(norm=min_max)"]).curves
+    assert fn.tune_fusion(qrels, runs, "ndcg@5", [method]).curves
 
 
 def make_near_ties(difference):
