@@ -68,7 +68,7 @@ class Relabelling(NamedTuple):
 
     def report(self, labels: set[Any]) -> None:
         """Log a warning for labels outside the grades, as cwl_eval's provider does."""
-        lowest, highest = self.grades or (-math.inf, math.inf)
+        lowest, highest = self.grades or (0, math.inf)
         outside = sorted(label for label in labels if not lowest <= max(label, 0) <= highest)
         if outside:
             LOGGER.warning(
