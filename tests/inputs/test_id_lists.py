@@ -103,6 +103,7 @@ BAD = {
     "pairs": (RELEVANT, {"q1": [("d1", 0.5)]}, r"where \('d1', 0.5\) is no id. .* give dict\(pairs\)"),
     "hits": (RELEVANT, {"q1": ["d0", {"corpus_id": "d1"}]}, r"is no id. .* give {hit\[ID\]: hit\[SCORE\]"),
     "None": (RELEVANT, {"q1": ["d1", None]}, "where None is no id. Give texts"),
+    "three kinds": ({"q1": [[1, "a", b"x"]]}, RANKED, r"where \[1, 'a', b'x'\] is no id. Give texts"),
     "mixed ids": (RELEVANT, {"q1": ["d1", 3]}, "all texts or all whole numbers, but one is 3. Use one type"),
     "mixed queries": (RELEVANT, {"q1": ["d1"], 2: ["d1"]}, "ids of queries in the run must be all texts or all"),
     "a repeated id in a run": (RELEVANT, {"q1": ["d1", "d2", "d1"]},
