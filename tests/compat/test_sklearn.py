@@ -169,7 +169,11 @@ def test_top_k_accuracy(data):
         classes = np.array([f"class {number}" for number in classes])
     if len(classes) == 2:
         scores = data.draw(st.sampled_from([scores[:, 0], scores[:, :1]]))
-    options = {"k": data.draw(st.integers(1, len(classes) + 1)), "normalize": data.draw(st.booleans()), "sample_weight": weights}
+    options = {
+        "k": data.draw(st.integers(1, len(classes) + 1)),
+        "normalize": data.draw(st.booleans()),
+        "sample_weight": weights,
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", theirs._ranking.UndefinedMetricWarning)
         expected = theirs.top_k_accuracy_score(classes[right], scores, labels=classes, **options)
