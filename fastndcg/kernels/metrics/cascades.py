@@ -365,15 +365,6 @@ MAX_TERMS = 1 << 20  # terms of a tail that are added one by one
 BLOCK = 256  # ranks whose tails are added up from the last of them
 
 
-class RankedLabels(NamedTuple):
-    """Hits of all queries: documents with a higher score, sizes of tie groups, labels, and offsets of queries."""
-
-    above: np.ndarray
-    tie_sizes: np.ndarray
-    labels: np.ndarray
-    offsets: np.ndarray
-
-
 @kernel(allocates=True)
 def compatibility(
     hit_above, hit_ties, hit_labels, hit_offsets, ideal_labels, ideal_offsets, p, k, out
@@ -391,16 +382,15 @@ def compatibility(
     fill_tail_weights(p, k, tails)
     for rank in range(1, deepest + 1):
         ideal_overlaps[rank] = ideal_overlaps[rank - 1] + tails[rank]
-    hits = RankedLabels(hit_above, hit_ties, hit_labels, hit_offsets)
     n_matched = np.empty(deepest + 1, np.int32)
-    match_labels(hits, ideal_labels, ideal_offsets, tails, n_matched, out)
+    match_labels(hit_above, hit_ties, hit_labels, hit_offsets, ideal_labels, ideal_offsets, tails, n_matched, out)
     for q in range(out.shape[0]):
         n_ideal = count_positive(ideal_labels, ideal_offsets[q], ideal_offsets[q + 1])
         out[q] = min(out[q] / ideal_overlaps[n_ideal], 1.0) if n_ideal > 0 else np.nan
 
 
 @inline
-def match_labels(hits, ideal_labels, ideal_offsets, tails, out_n_matched, out):
+def match_labels(hit_above, hit_ties, hit_labels, hit_offsets, ideal_labels, ideal_offsets, tails, out_n_matched, out):
     """
     Add up the overlap of each query where labels differ.
 
@@ -413,30 +403,30 @@ def match_labels(hits, ideal_labels, ideal_offsets, tails, out_n_matched, out):
         j = 0  # the hit is the j-th of m with its label in its tie group
         m = 0
         is_negligible = False
-        for h in range(hits.offsets[q], hits.offsets[q + 1]):
-            first = find_first_place(ideal_labels, start, n_ideal, hits.labels[h])
-            if hits.tie_sizes[h] > 1:
+        for h in range(hit_offsets[q], hit_offsets[q + 1]):
+            first = find_first_place(ideal_labels, start, n_ideal, hit_labels[h])
+            if hit_ties[h] > 1:
                 j += 1
                 if j > m:
                     j = 1
-                    m = count_same_label(hits, h, hits.offsets[q + 1])
+                    m = count_same_label(hit_above, hit_labels, h, hit_offsets[q + 1])
                     is_negligible = False
-            if first < n_ideal and hits.labels[h] > 0.0:
+            if first < n_ideal and hit_labels[h] > 0.0:
                 out_n_matched[first] += 1
                 rank = first + out_n_matched[first]
-                if rank <= n_ideal and hits.tie_sizes[h] == 1:
-                    out[q] += tails[max(rank, hits.above[h] + 1)]
+                if rank <= n_ideal and hit_ties[h] == 1:
+                    out[q] += tails[max(rank, hit_above[h] + 1)]
                 elif rank <= n_ideal and not is_negligible:
-                    weight = expected_tail_weight(tails, rank, hits.above[h], hits.tie_sizes[h], m, j)
+                    weight = expected_tail_weight(tails, rank, hit_above[h], hit_ties[h], m, j)
                     out[q] += weight
                     is_negligible = weight <= NEGLIGIBLE_WEIGHT * out[q]
 
 
 @inline
-def count_same_label(hits, h, stop):
+def count_same_label(hit_above, hit_labels, h, stop):
     """Return the number of hits from `h` on that have its label and tie with it."""
     m = 1
-    while h + m < stop and hits.above[h + m] == hits.above[h] and hits.labels[h + m] == hits.labels[h]:
+    while h + m < stop and hit_above[h + m] == hit_above[h] and hit_labels[h + m] == hit_labels[h]:
         m += 1
     return m
 
