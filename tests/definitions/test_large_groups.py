@@ -132,8 +132,8 @@ def test_compat_skips_tied_hits_that_change_no_digit(monkeypatch):
     match = getattr(cascades.match_labels, "py_func", cascades.match_labels)
     ties = np.full(n_relevant, n_documents, "i4")
     ones, offsets = np.ones(n_relevant), np.array([0, n_relevant])
-    hits = cascades.RankedLabels(np.zeros(n_relevant, "i4"), ties, ones, offsets)
     value = np.zeros(1)
-    match(hits, ones, offsets, tails, np.zeros(n_relevant + 1, "i4"), value)
+    above, n_matched = np.zeros(n_relevant, "i4"), np.zeros(n_relevant + 1, "i4")
+    match(above, ties, ones, offsets, ones, offsets, tails, n_matched, value)
     assert value[0] == expected
     assert len(calls) < 200
