@@ -43,7 +43,7 @@ def test_order_by_keys_stays_within_a_query_whose_scores_became_nan():
     documents, above, tied = hits([0, 1], [0, 0], [2, 2])
     scores, keys = np.full(4, np.nan), np.arange(4)
     columns = (documents, np.array([2.0, 1.0]), above, tied, np.zeros(2, "i4"), np.array([0, 2]))
-    out = (*columns, np.empty(1, "i4"), np.empty(4, "i8"))
+    out = (*columns, np.empty(4, "i8"), np.empty(0, "u8"))
     candidates.order_by_key(scores, keys, np.array([0, 4]), 0, MAX_RANK, np.inf, out)
     assert not candidates.has_valid_tie_order(np.zeros(2, "i4"), above, tied)
 

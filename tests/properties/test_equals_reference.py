@@ -185,7 +185,7 @@ def test_threads_and_chunks_change_no_bit(rankings, ties, monkeypatch):
             assert strategies.bits(result) == strategies.bits(expected), (text, documents, threads)
 
 
-@pytest.mark.parametrize(("place", "cutoffs"), enumerate([(None, 1), (1, 3), (2, 10), (5, 11)]), ids=str)
+@pytest.mark.parametrize(("place", "cutoffs"), [*enumerate([(None, 1), (1, 3), (2, 10), (5, 11)])], ids=str)
 @pytest.mark.parametrize("ties", strategies.TIES)
 def test_strategy_changes_no_bit(rankings, ties, place, cutoffs):
     """Each tie policy, and each pair of cutoffs, meets four of the five variants or more."""
