@@ -52,7 +52,7 @@ def test_a_chunk_is_ranked_again_where_queries_outgrow_the_workspace(monkeypatch
     enlarge = HitBuffers.enlarge_workspace
     sizes: list[int] = []
     monkeypatch.setattr(HitBuffers, "enlarge_workspace", lambda self, n: (sizes.append(n), enlarge(self, n)))
-    lengths = np.array([3, 80, 100, 300, 90, 900])
+    lengths = np.array([3, 80, 100, 120, 300, 90, 900])  # 120 documents fit, as the size doubles
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     generator = np.random.default_rng(6)
     labels, scores = generator.integers(0, 3, offsets[-1]) + 0.5, generator.permutation(offsets[-1])
