@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -581,7 +582,7 @@ def find_problem(fault: Fault, folder: Path) -> str:
         code, summary = run_tests(folder, fault.tests, has_jit=fault.has_jit)
     finally:
         path.write_text(text, encoding="utf-8")
-    return "" if code == 1 else f"ESCAPES: {summary}"
+    return "" if code in (1, -signal.SIGSEGV) else f"ESCAPES: {summary}"
 
 
 def main() -> int:
