@@ -3,9 +3,9 @@ Put faults into a copy of the package, one at a time, and run the tests that mus
 
 Usage: scripts/test --faults [--only TEXT] [--jobs N]
 
-A fault is a replacement in one file. It is caught if one of its tests fails. All named tests are run without a fault
-first: they must pass. Tests of a fault in a kernel run without the JIT, so that nothing is compiled.
-The exit code is 1 if a fault escapes, or if its text is not once in its file.
+A fault is a replacement in one file. It is caught if one of its tests fails or crashes. All named tests are run without
+a fault first: they must pass. Tests of a fault in a kernel run without the JIT, so that nothing is compiled. The exit
+code is 1 if a fault escapes, or if its text is not once in its file.
 """
 
 from __future__ import annotations
