@@ -47,7 +47,6 @@ DEFINITIONS = "definitions/test_{}.py"
 RECORDED = "peers/test_recorded_values.py::test_recorded_values_are_reproduced_or_listed[kernels]"
 CHOICES = "definitions/test_textbook.py::test_convention_choices_change_values_as_defined"
 METRICS = "definitions/test_metrics.py"
-TREC = "definitions/test_trec_eval.py"
 TIES = "definitions/test_metrics.py::test_tie_policy_places_the_relevant_document"
 ONE_SIDE = "definitions/test_textbook.py::test_queries_on_one_side_only"
 LISTS = "peers/test_recorded_lists.py::test_"
@@ -87,7 +86,7 @@ FAULTS = (
     Fault("PFound: one rank later", "kernels/metrics/cascades.py",
           "decay ** (r - 1)\n\n", "decay ** r\n\n", METRICS),
     Fault("bpref: more wrong pairs than preferences", "kernels/metrics/judgments.py",
-          "n_wrong = min(float(above), n_preferences)", "n_wrong = float(above)", TREC),
+          "n_wrong = min(float(above), n_preferences)", "n_wrong = float(above)", METRICS),
     Fault("alpha-nDCG: nothing is redundant", "kernels/metrics/subtopics.py",
           "gain += powers[n_before[s]]", "gain += powers[0]", DEFINITIONS.format("diversity")),
     Fault("all evidence: sets of subtopics all have one sign", "kernels/metrics/subtopics.py",
@@ -101,12 +100,13 @@ FAULTS = (
           METRICS),
     Fault("IPrec: the precision there, not the highest below", "kernels/metrics/pairs.py",
           "highest_precision = max(highest_precision if query == last_query else 0.0, precision)",
-          "highest_precision = precision", TREC),
+          "highest_precision = precision", METRICS),
     Fault("Compat is not normalised", "kernels/metrics/cascades.py",
           "out[q] = min(out[q] / ideal_overlaps[n_ideal], 1.0) if", "out[q] = min(out[q], 1.0) if",
           METRICS),
     Fault("nDCG_rel: unretrieved documents count 0", "kernels/metrics/gains.py",
-          "total = out[q] + (n_unranked * (out_dcg[q] / best) if n_unranked > 0.0 else 0.0)", "total = out[q]", TREC),
+          "total = out[q] + (n_unranked * (out_dcg[q] / best) if n_unranked > 0.0 else 0.0)", "total = out[q]",
+          METRICS),
     Fault("mean rank of tied documents", "kernels/metrics/first_relevant.py",
           "rank = hit_above[h] + (hit_ties[h] + 1) / (n_relevant + 1)", "rank = hit_above[h] + (hit_ties[h] + 1) / 2",
           DEFINITIONS.format("mean_rank")),
@@ -210,9 +210,9 @@ FAULTS = (
     Fault("recall_denominator: always all", "engine/compute/counts.py",
           'if labels.convention.recall_denominator == "n_relevant":', "if True:", RECORDED),
     Fault("recall_rounding: nearest as up from a tenth", "engine/compute/pairs.py",
-          '"nearest": 0.5', '"nearest": 0.9', f"{TREC}::test_recall_is_rounded_as_the_convention_says"),
+          '"nearest": 0.5', '"nearest": 0.9', f"{METRICS}::test_recall_is_rounded_as_the_convention_says"),
     Fault("rbp_gain: always the gain", "engine/plan.py",
-          'getattr(convention, metric.record.gain_choice) == "binary"', "False", TREC),
+          'getattr(convention, metric.record.gain_choice) == "binary"', "False", METRICS),
     Fault("residual_of_nothing: always 1", "metrics/families/judgments.py",
           'variants=(("residual_of_nothing", 0, "judgments.rbp_residual_if_ranked"),),', "",
           "peers/test_recorded_trec_eval.py cli/test_trec_format.py"),

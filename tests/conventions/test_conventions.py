@@ -10,6 +10,7 @@ from typing import get_args
 import golden_records
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import sparse
 
 import fastndcg as fn
@@ -138,8 +139,7 @@ def test_micro_mean(metric, denominator, expected):
 ])  # fmt: skip
 def test_convention_raises_on_undefined_combinations(metric, choices, message):
     for evaluate in (fn.evaluate, fn.reference.evaluate):
-        with pytest.raises(fn.InvalidInputError, match=message):
-            evaluate([[1]], [[1]], metric, convention=DEFAULT.replace(**choices))
+        refused(message, evaluate, [[1]], [[1]], metric, convention=DEFAULT.replace(**choices))
     if "@" not in metric:
         assert value([2], [1], metric, **choices, default_k=1) > 0
 
@@ -272,8 +272,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_an_unknown_order_raises(way, dice):
     """A policy that is in the table alone is an error wherever equal scores are ordered."""
-    with pytest.raises(NotImplementedError, match="not by 'dice'"):
-        WAYS[way](dice)
+    refused("not by 'dice'", WAYS[way], dice, error=NotImplementedError)
 
 
 def test_lines_of_a_tuned_fusion_have_keys_of_known_orders_alone(dice):
@@ -281,8 +280,7 @@ def test_lines_of_a_tuned_fusion_have_keys_of_known_orders_alone(dice):
         convention = dice
         rankings = fn.Rankings([1, 0], [1.0, 1.0], [0, 2])
 
-    with pytest.raises(NotImplementedError, match="not by 'dice'"):
-        line_search._make_keys(Judged)
+    refused("not by 'dice'", line_search._make_keys, Judged, error=NotImplementedError)
 
 
 def test_choices_follow_the_table():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import strategies
 from evaluators import EVALUATE, exactly
-from refusals import refused
+from refusals import refused, refuses
 
 import fastndcg as fn
 
@@ -223,14 +223,12 @@ def test_importance_lasts_through_files_and_filters(tmp_path):
     refused(r"no place for it\. Write CSV or Parquet", qrels.write, tmp_path / "nuggets.json")
 
 
-@pytest.mark.parametrize(("importance", "message"), [
+test_wrong_importance_is_refused = refuses(lambda importance: fn.DiversityQrels(JUDGED, importance=importance), [
     ({"q": {"n1": 0}}, r"importance must be 'vital', 'okay' or a number above 0, but is 0\."),
     ({"q": {"n1": "nice"}}, "importance must be 'vital', 'okay' or a number above 0, but is 'nice'"),
     ({"p": {"n1": 1}}, "`importance` must be of judged queries, but query 'p' has no judgments"),
     ([1], "`importance` must be {query: {subtopic: importance}}, but is"),
 ])  # fmt: skip
-def test_wrong_importance_is_refused(importance, message):
-    refused(message, fn.DiversityQrels, JUDGED, importance=importance)
 
 
 def test_a_nugget_has_one_importance():

@@ -8,6 +8,7 @@ import pytest
 
 import fastndcg as fn
 from fastndcg.kernels.metrics import cascades
+from fastndcg.rankings.rankings import Rankings
 
 # of so many equal scores so many are relevant, and so many ranks count
 LARGE_GROUPS = [
@@ -137,3 +138,18 @@ def test_compat_skips_tied_hits_that_change_no_digit(monkeypatch):
     match(above, ties, ones, offsets, ones, offsets, tails, n_matched, value)
     assert value[0] == expected
     assert len(calls) < 200
+
+
+@pytest.mark.parametrize(("n", "n_judged"), [(300, 300), (300, 200), (300, 7), (2000, 2), (2000, 1)])
+def test_infap_of_large_tie_groups_is_exact(n, n_judged):
+    n_relevant, others, judged = (n_judged + 2) // 3, n - 1, n_judged - 1
+    terms = []
+    for above in range(n):
+        terms.append(1 / (above + 1))
+        for seen in range(max(above - (others - judged), 0), min(above, judged) + 1):
+            chance = comb(judged, seen) * comb(others - judged, above - seen) / comb(others, above)
+            relevant = seen * (n_relevant - 1) / max(judged, 1)
+            terms.append(chance * seen * (relevant + 0.00001) / (seen + 2 * 0.00001) / (above + 1))
+    labels = np.arange(n) < n_relevant
+    rankings = Rankings(labels, np.zeros(n), [0, n], judged=np.arange(n) < n_judged)
+    assert fn.evaluate(rankings, metrics="infAP").values == pytest.approx(np.array([[fsum(terms) / n]]), rel=1e-12)

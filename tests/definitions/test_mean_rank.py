@@ -1,9 +1,10 @@
 """Rank and its values by chance: their definitions, ties, and aggregates that are adjusted for chance."""
 
-from math import comb, exp, fsum, isnan, log
+from math import comb, exp, fsum, log, nan
 
 import numpy as np
 import pytest
+from evaluators import exactly
 from refusals import refused
 
 import fastndcg as fn
@@ -16,34 +17,27 @@ def evaluate(metric, labels, scores, ties="average"):
     return fn.evaluate(labels, scores, metric, groups=[len(labels)], convention=convention).values.item()
 
 
-def test_rank_is_that_of_the_first_relevant_document():
-    assert evaluate("Rank", [0, 1, 1], [3.0, 2.0, 1.0]) == 2
-    assert evaluate("Rank(rel=2)", [0, 1, 2], [3.0, 2.0, 1.0]) == 3
-    assert isnan(evaluate("Rank", [0, 0], [2.0, 1.0]))
-    assert isnan(evaluate("Rank", [], []))
+# metric, tie policy, labels, scores, value
+VALUES = [
+    ("Rank", "average", [0, 1, 1], [3, 2, 1], 2), ("Rank(rel=2)", "average", [0, 1, 2], [3, 2, 1], 3),
+    ("Rank", "average", [0, 0], [2, 1], nan), ("Rank", "average", [], [], nan),
+    ("chance_Rank", "average", [0, 0], [2, 1], nan), ("chance_RR", "average", [0, 0], [2, 1], 0),
+    ("chance_Success@1", "average", [], [], 0),
+    # the first of the two has rank 2 in two of three orders, and rank 3 in one
+    ("Rank", "average", *TIED, (2 + 2 + 3) / 3), ("Rank", "best", *TIED, 2), ("Rank", "worst", *TIED, 3),
+    # the tied documents have the ranks 2, 3 and 4, and so the mean rank 3
+    ("Rank", "mean_rank", *TIED, (2 + 3 + 4) / 3), ("RR", "mean_rank", *TIED, 1 / 3), ("RR@2", "mean_rank", *TIED, 0),
+    ("Success@2", "mean_rank", *TIED, 0), ("Success@3", "mean_rank", *TIED, 1),
+    ("num_rel_ret@2", "mean_rank", *TIED, 0), ("num_rel_ret@3", "mean_rank", *TIED, 2),
+    # two relevant documents that tie with nothing else have the mean rank 1.5, not the ranks 1 and 2
+    ("Rank", "mean_rank", [1, 1, 0], [2, 2, 1], 1.5), ("RR", "mean_rank", [1, 1, 0], [2, 2, 1], 1 / 1.5),
+    ("Success@1", "mean_rank", [1, 1, 0], [2, 2, 1], 0),
+]  # fmt: skip
 
 
-def test_rank_at_ties_is_the_mean_over_all_orders():
-    """Two of three tied documents are relevant: the first one has rank 2 in two of three orders, and rank 3 in one."""
-    assert evaluate("Rank", *TIED) == pytest.approx((2 + 2 + 3) / 3, rel=1e-15)
-    assert evaluate("Rank", *TIED, ties="best") == 2
-    assert evaluate("Rank", *TIED, ties="worst") == 3
-
-
-def test_mean_rank_policy_takes_metrics_at_the_mean_rank():
-    """The tied documents have the ranks 2, 3 and 4, and so the mean rank 3."""
-    assert evaluate("Rank", *TIED, ties="mean_rank") == (2 + 3 + 4) / 3
-    assert evaluate("RR", *TIED, ties="mean_rank") == 1 / 3
-    assert evaluate("RR@2", *TIED, ties="mean_rank") == 0
-    assert [evaluate(f"Success@{k}", *TIED, ties="mean_rank") for k in (2, 3)] == [0, 1]
-    assert [evaluate(f"num_rel_ret@{k}", *TIED, ties="mean_rank") for k in (2, 3)] == [0, 2]
-
-
-def test_mean_rank_policy_counts_documents_of_one_label():
-    """Two relevant documents that tie with nothing else have the mean rank 1.5, not the ranks 1 and 2."""
-    assert evaluate("Rank", [1, 1, 0], [2.0, 2.0, 1.0], ties="mean_rank") == 1.5
-    assert evaluate("RR", [1, 1, 0], [2.0, 2.0, 1.0], ties="mean_rank") == 1 / 1.5
-    assert evaluate("Success@1", [1, 1, 0], [2.0, 2.0, 1.0], ties="mean_rank") == 0
+@pytest.mark.parametrize(("metric", "ties", "labels", "scores", "expected"), VALUES)
+def test_ranks_and_values_by_chance(metric, ties, labels, scores, expected):
+    assert [evaluate(metric, labels, scores, ties)] == exactly(expected)
 
 
 @pytest.mark.parametrize("metric", ["nDCG@5", "AP", "P@2", "AUC", "Rprec"])
@@ -86,12 +80,6 @@ def test_values_by_chance_of_one_document_have_closed_forms():
     to_1000 = fsum(1 / r for r in range(1, 1001))
     values = fn.evaluate(labels, labels, "chance_Rank, chance_RR, chance_RR@1000, chance_Success@10", groups=[n]).values
     assert values[0] == pytest.approx([(n + 1) / 2, harmonic / n, to_1000 / n, 10 / n], rel=1e-15)
-
-
-def test_chance_is_undefined_or_0_without_relevant_documents():
-    assert isnan(evaluate("chance_Rank", [0, 0], [2.0, 1.0]))
-    assert evaluate("chance_RR", [0, 0], [2.0, 1.0]) == 0
-    assert evaluate("chance_Success@1", [], []) == 0
 
 
 LABELS = [[1, 0, 0, 0], [0, 0, 1, 0]]

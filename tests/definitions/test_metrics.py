@@ -31,6 +31,12 @@ DEFINITIONS = {
         ("nDCG(discount=none)@2", [1, 3, 2], [], (1 + 3) / (3 + 2)),  # nCG of Järvelin and Kekäläinen
         ("nDCG", [], [2], 0.0),
         ("nDCG", [], [], nan),
+        # with a table that falls, the best order is by gain and begins with label 1
+        ("nDCG(gain=[0,5,2])@1", [2, 1, 0, 2], [], 2 / 5),
+        ("nDCG(gain=[0,5,2])@2", [2, 1, 0, 2], [], (2 + 5 / log2(3)) / (5 + 2 / log2(3))),
+        ("nDCG(gain=[0,5,2])", [2, 1, 0, 2], [], (2 + 5 / log2(3) + 2 / log2(5)) / (5 + 2 / log2(3) + 2 / log2(4))),
+        ("nDCG(gain=[0,5,2],rel=2)", [1, 2], [], 1 / log2(3)),  # the threshold comes before the gain
+        ("nDCG(gain=[0,5,0])", [2, 1], [], 1 / log2(3)), ("nDCG(gain=[0,5,0])", [2, 2], [], nan),
     ],
     "DCG": [
         ("DCG", [0, 2, 1], [], 0 / log2(2) + 2 / log2(3) + 1 / log2(4)),
@@ -38,16 +44,19 @@ DEFINITIONS = {
         ("DCG(gain=exp2)", [3, 0, 1], [], (2**3 - 1) / log2(2) + 0 / log2(3) + (2**1 - 1) / log2(4)),
         ("DCG(discount=log2(max(r, 2)))", [3, 2, 1], [], 3 / log2(2) + 2 / log2(2) + 1 / log2(3)),
         ("DCG(rel=2)", [1, 2, 3], [], 2 / log2(3) + 3 / log2(4)), ("DCG", [0, 0], [3], 0.0), ("DCG", [], [], 0.0),
+        ("DCG(gain=[0,5,2])@2", [2, 1, 0, 2], [], 2 + 5 / log2(3)),
     ],
     "CG": [
         ("CG", [0, 2, 1], [], 0 + 2 + 1), ("CG@2", [0, 2, 1], [], 0 + 2),
         ("CG(gain=exp2)", [0, 2, 1], [], (2**2 - 1) + (2**1 - 1)), ("CG(rel=2)", [3, 2, 1], [], 3 + 2),
-        ("CG", [], [1], 0.0),
+        ("CG", [], [1], 0.0), ("CG(gain=[0,5,2])", [2, 1, 0, 2], [], 2 + 5 + 0 + 2),
     ],
     "IDCG": [
         ("IDCG", [0, 1, 2], [], 2 / log2(2) + 1 / log2(3)), ("IDCG@2", [0, 1], [3, 2], 3 / log2(2) + 2 / log2(3)),
         ("IDCG(gain=exp2)@1", [0, 1, 2], [], (2**2 - 1) / log2(2)),
         ("IDCG(discount=[1,0.25])", [0, 1], [2], 2 * 1 + 1 * 0.25), ("IDCG", [0], [], 0.0),
+        ("IDCG(gain=[0,5,2])", [2, 1, 0, 2], [], 5 + 2 / log2(3) + 2 / log2(4)),
+        ("IDCG(gain=[0,5,2])@1", [2, 1, 0, 2], [], 5),
     ],
     "AP": [
         ("AP", [1, 0, 1], [], (1 / 1 + 2 / 3) / 2), ("AP", [1, 0, 1], [1], (1 / 1 + 2 / 3) / 3),
@@ -81,6 +90,9 @@ DEFINITIONS = {
     "Rprec": [
         ("Rprec", [1, 0, 1], [], 1 / 2), ("Rprec", [1, 0, 1], [1], 2 / 3), ("Rprec@1", [1, 0, 1], [], 1 / 1),
         ("Rprec", [1], [1, 1], 1 / 3), ("Rprec(rel=2)", [1, 2], [], 0 / 1), ("Rprec", [0], [], nan),
+        ("Rprec(mult=2)", [0, 1, 0, 1, 0], [], 2 / 4),
+        ("Rprec(mult=0.5)", [1, 0, 1], [1], 1 / 2),  # 0.5 · 3 + 0.9 cut to 2
+        ("Rprec(mult=2)@3", [0, 1, 0, 1, 0], [], 1 / 3), ("Rprec(mult=0.05)", [1], [], nan),
     ],
     "Compat": [
         ("Compat(p=0.5)", [0, 1], [], (0.5 / 2 + REST) / (1 + 0.5 / 2 + REST)),
@@ -212,6 +224,59 @@ DEFINITIONS = {
         ("BPM(goal=2,gain=[0,0.5,1])@5", [2, 0, 1, 1], [], (1 + 0.5 + 0.5) / 4), ("BPM(rel=2)", [1, 2], [], 1 / 2),
         ("BPM@1", [0, 1], [], 0.0), ("BPM", [], [], 0.0),
     ],
+    "RelP": [
+        ("RelP@2", [1, 0, 1], [1], 1 / 2), ("RelP@5", [1, 0, 1], [1], 2 / 3), ("RelP", [1, 0], [1, 1], 1 / 2),
+        ("RelP(rel=2)@1", [1, 2], [], 0 / 1), ("RelP", [0], [], nan), ("RelP", [], [1], 0.0),
+    ],
+    "SetAP": [
+        ("SetAP", [1, 0, 1], [1], (2 / 3) * (2 / 3)), ("SetAP", [0, 0], [1], 0.0), ("SetAP", [], [1], 0.0),
+        ("SetAP", [0], [], nan),
+    ],
+    "Utility": [
+        ("Utility", [1, 0, 0], [1], 1 * 1 - 1 * 2),
+        ("Utility(a=2,b=-0.5,c=-3)", [1, 0, 0], [1, 0], 2 * 1 - 0.5 * 2 - 3 * 1),
+        ("Utility(a=0,b=0,d=0.25,documents=100)", [1, 0, 0], [1], 0.25 * (100 - 3 - 1)),
+    ],
+    "IPrec": [
+        ("IPrec(recall=0)", [0, 1, 1, 0, 1], [], 2 / 3), ("IPrec(recall=0.5)", [1, 0, 0, 1], [], 1 / 1),
+        ("IPrec(recall=0.6)", [1, 0, 0, 1], [], 2 / 4), ("IPrec(recall=0.6)", [1, 0, 0, 0], [1], 0.0),
+        ("IPrec(recall=0.7)", [1] * 7 + [0] * 3, [1] * 3, 7 / 7), ("IPrec(rel=2,recall=1)", [1, 2, 1, 2], [], 2 / 4),
+        ("IPrec", [0], [], nan),
+    ],
+    "IAP": [
+        ("IAP", [0, 1, 1, 0, 1], [], (7 * (2 / 3) + 4 * (3 / 5)) / 11),
+        ("IAP(recalls=[0.5,1])", [0, 1, 0, 1], [], (2 / 4 + 2 / 4) / 2), ("IAP", [0], [], nan),
+    ],
+    "nDCG_rel": [
+        ("nDCG_rel", [1, 0, 2], [], (
+            (1 / log2(2)) / (2 / log2(2)) + (1 / log2(2) + 2 / log2(4)) / (2 / log2(2) + 1 / log2(3))
+        ) / 2),
+        ("nDCG_rel", [0, 2], [1], 2 * ((2 / log2(3)) / (2 / log2(2) + 1 / log2(3))) / 2),
+        ("nDCG_rel(rel=2)", [1, 2], [], (2 / log2(3)) / (2 / log2(2))), ("nDCG_rel", [0], [], nan),
+    ],
+    "Rndcg": [
+        ("Rndcg", [1, 2, 1], [], (
+            (1 / log2(2)) / (2 / log2(2))
+            + (1 / log2(2) + 2 / log2(3) + 1 / log2(4)) / (2 / log2(2) + 1 / log2(3) + 1 / log2(4))
+        ) / 2),
+        ("Rndcg", [0, 1, 0], [], ((0 / log2(2)) / (1 / log2(2)) + (1 / log2(3)) / (1 / log2(2))) / 2),
+        ("Rndcg", [0, 1], [], (0 / log2(2)) / (1 / log2(2))),  # R + 1 documents: not looked at once more
+        ("Rndcg", [0], [], nan),
+    ],
+    "G": [
+        ("G", [1, 0, 2], [], (1 / log2(2 + 2 - 1) + 2 / log2(2 + (2 + 1 + 1) - (1 + 2))) / (2 + 1)),
+        ("G", [0, 0, 3], [1], (3 / log2(2 + (3 + 1 + 1) - 3)) / (3 + 1)),
+        ("G(gain=[0,0.5])", [0, 1], [], (0.5 / log2(2 + (1 + 1) - 0.5)) / 0.5), ("G", [0], [], nan),
+    ],
+    "binG": [
+        ("binG", [0, 1, 0, 1], [1], (1 / log2(2 + 1) + 1 / log2(2 + 2)) / 3),
+        ("binG(rel=2)", [1, 2], [], 1 / log2(2 + 1)), ("binG", [0], [], nan),
+    ],
+    "RBP": [
+        ("RBP", [1, 0, 2], [], (1 - 0.9) * (1 + 0.9**2)), ("RBP(p=0.5)@2", [0, 1, 1], [], (1 - 0.5) * 0.5),
+        ("RBP(p=0.5,rel=2)", [1, 2], [], (1 - 0.5) * 0.5),
+        ("RBP(p=0.5,gain=linear)", [1, 2], [], (1 - 0.5) * (1 + 2 * 0.5)), ("RBP", [0], [1], 0.0),
+    ],
 }  # fmt: skip
 
 
@@ -231,7 +296,39 @@ def test_metric_equals_definition(evaluate, metric, labels, unretrieved, expecte
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
 
-# metric, labels of the tie groups in rank order, value
+# metric, labels in rank order (None: not pooled, −1: pooled and not judged), judged and not retrieved, value
+E = 0.00001
+JUDGMENTS = [
+    ("bpref", [1, 0, 1, None], [0, 0], ((1 - 0 / 2) + (1 - 1 / 2)) / 2),
+    ("bpref", [0, 0, 0, 1], [1], (1 - 2 / 2) / 2), ("bpref", [None, -1, 1], [0], 1.0), ("bpref", [1, 1], [], 1.0),
+    ("bpref(rel=2)", [1, 2, 0], [2], (1 - 1 / 2) / 2), ("bpref", [0], [1], 0.0), ("bpref", [0, None], [0], nan),
+    ("infAP", [1], [], 1.0), ("infAP", [0, 1], [], 1 / 2 + 1 / 2 * (1 / 1) * ((0 + E) / (1 + 2 * E))),
+    ("infAP", [1, None, -1, 1], [], (1 + (1 / 4 + 3 / 4 * (2 / 3) * ((1 + E) / (1 + 2 * E)))) / 2),
+    ("infAP", [None, 1], [1], (1 / 2 + 1 / 2 * (0 / 1) * (E / (2 * E))) / 2), ("infAP", [0], [], nan),
+    ("num_nonrel_judged_ret", [1, 0, None, -1, 0], [0], 2),
+    ("num_nonrel_judged_ret(rel=2)", [1, 0, None, 2], [], 2), ("Judged@3", [1, None, 0, None], [], 2 / 3),
+    ("Judged@9", [1, None, 0, -1], [], 2 / 4), ("Judged", [None, 1], [], 1 / 2), ("Judged", [], [1], nan),
+    ("Unjudged@3", [1, None, -1, None], [], 2 / 3), ("Unjudged@5", [None, 1], [], 1 / 5),
+    ("Unjudged", [None, 1], [], 1 / 2), ("Unjudged@5", [], [1], 0.0),
+    ("RBP_resid(p=0.5)", [1, None, 0, -1], [], (1 - 0.5) * (0.5 + 0.5**3) + 0.5**4),
+    ("RBP_resid(p=0.5)@2", [1, None, 0, -1], [], (1 - 0.5) * 0.5 + 0.5**2), ("RBP_resid", [1, 0], [], 0.9**2),
+    ("RBP_resid", [], [1], 1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("metric", "labels", "unretrieved", "expected"), JUDGMENTS)
+@EVALUATE
+def test_tells_unjudged_documents_apart(evaluate, metric, labels, unretrieved, expected):
+    scores = [-rank for rank in range(len(labels))]
+    known = [label for label in labels if label is not None] + unretrieved
+    rankings = Rankings(
+        [label or 0 for label in labels], scores, [0, len(labels)],
+        judged=[label is not None for label in labels], pool=(known, [0, len(known)]),
+    )  # fmt: skip
+    assert evaluate(rankings, metrics=metric, convention="default(negative_labels=zero)")[metric] == exactly(expected)
+
+
+# metric, labels of the tie groups in rank order (None: not judged), value
 TIES = [
     ("nDCG", [[2, 1]], ((2 + 1) * (1 / log2(2) + 1 / log2(3)) / 2) / (2 / log2(2) + 1 / log2(3))),
     ("nDCG@2", [[1], [3, 0, 0]], (1 / log2(2) + 3 / 3 / log2(3)) / (3 / log2(2) + 1 / log2(3))),
@@ -301,6 +398,29 @@ TIES = [
     ("TBG@1", [[1, 1, 0]], 0.64 * 0.77 * 2 / 3),
     ("TBG@2", [[1, 1, 0]], 0.64 * 0.77 * ((2 / 3) + (1 / 3) * 2 ** (-(4.4 + READ * 0.64) / 224)
                                            + (1 / 3) * 2 ** (-(4.4 + READ * 0.39) / 224))),
+    ("RelP@2", [[0], [1, 1, 0]], (0 + 2 / 3) / 2),
+    ("Rprec(mult=2)", [[0], [1, 0]], (1 / 2) / 2),
+    ("RBP(p=0.5)", [[1, 0]], (1 - 0.5) * (1 + 0.5) / 2),
+    ("binG", [[0], [1, 0]], (1 / log2(3) + 1 / log2(4)) / 2),
+    ("binG", [[1, 1, 0, 0]], (1 / log2(2) + 1 / log2(3) + 1 / log2(4)) / 3),
+    ("nDCG_rel", [[1, 0]], ((1 / log2(2)) / (1 / log2(2)) + (1 / log2(3)) / (1 / log2(2))) / 2),
+    ("Rndcg", [[2, 1]], (
+        (2 / log2(2) + 1 / log2(3)) / (2 / log2(2) + 1 / log2(3)) + (2 / log2(2)) / (2 / log2(2))
+        + (1 / log2(2) + 2 / log2(3)) / (2 / log2(2) + 1 / log2(3)) + (1 / log2(2)) / (2 / log2(2))
+    ) / 4),
+    ("bpref", [[1, 0]], (1 + 0) / 2),
+    ("bpref", [[1, 1, 0, None, 0], [0]], ((1 - 0 / 2) + (1 - 1 / 2) + (1 - 2 / 2)) / 3),
+    ("infAP", [[1, 0]], (1 + (1 / 2 + 1 / 2 * E / (1 + 2 * E))) / 2),
+    ("infAP", [[1, None]], (1 + 1 / 2) / 2),
+    ("infAP", [[1], [1, 0, None]], (1 + (
+        2 * (1 / 2 + 1 / 2 * (1 + E) / (1 + 2 * E))
+        + (1 / 3 + 2 / 3 * (1 + E) / (2 + 2 * E)) + (1 / 3 + 1 / 3 * (1 + E) / (1 + 2 * E))
+        + 2 * (1 / 4 + 2 / 4 * (1 + E) / (2 + 2 * E))
+    ) / 6) / 2),
+    ("Judged@1", [[None, 0, None]], 1 / 3),
+    ("Judged@3", [[1], [None, 0, None]], (1 + 2 / 3) / 3),
+    ("Unjudged@2", [[0], [1, None, None]], (0 + 2 / 3) / 2),
+    ("RBP_resid(p=0.5)", [[0, None]], (1 - 0.5) * (1 + 0.5) / 2 + 0.5**2),
 ]  # fmt: skip
 
 
@@ -308,43 +428,31 @@ TIES = [
 @EVALUATE
 def test_average_is_the_expectation_written_out(evaluate, metric, groups, expected):
     labels, scores = rank_groups(groups)
+    judged = [label is not None for label in labels]
+    rankings = Rankings([label or 0 for label in labels], scores, [0, len(labels)], judged=judged)
     metric, _, denominator = metric.partition(" ")
     convention = f"default(ap_denominator={denominator or 'n_relevant'})"
-    result = evaluate(labels, scores, metric, offsets=[0, len(labels)], convention=convention)
-    assert result[metric] == exactly(expected)
+    assert evaluate(rankings, metrics=metric, convention=convention)[metric] == exactly(expected)
 
 
-@pytest.mark.parametrize(("ties", "expected"), [
-    ("average", (1 / 1 + 1 / 2 + 1 / 3) / 3), ("input", 1 / 2), ("id_descending", 1 / 3), ("id_ascending", 1 / 1),
-    ("best", 1 / 1), ("worst", 1 / 3),
-])  # fmt: skip
+# metric, tie keys of three equal scores of which the second as given is relevant, tie policy, value
+POLICIES = [
+    ("RR", [3, 1, 2], "average", (1 / 1 + 1 / 2 + 1 / 3) / 3), ("RR", [3, 1, 2], "input", 1 / 2),
+    ("RR", [3, 1, 2], "id_descending", 1 / 3), ("RR", [3, 1, 2], "id_ascending", 1 / 1),
+    ("RR", [3, 1, 2], "best", 1 / 1), ("RR", [3, 1, 2], "worst", 1 / 3),
+    # equal keys stay as given
+    ("RR", [7, 7, 7], "id_descending", 1 / 2), ("RR", [7, 7, 7], "id_ascending", 1 / 2),
+    ("RR", [7, 7, 7], "input", 1 / 2),
+    ("RankingLoss", None, "best", 0), ("RankingLoss", None, "worst", 1), ("RankingLoss", None, "average", 1 / 2),
+    ("CoverageError", None, "best", 1), ("CoverageError", None, "worst", 3), ("CoverageError", None, "average", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("metric", "tie_keys", "ties", "expected"), POLICIES)
 @EVALUATE
-def test_tie_policy_places_the_relevant_document(evaluate, ties, expected):
-    """Of three equal scores, the relevant document is the second as given, and has the lowest tie key."""
-    rankings = Rankings([0, 1, 0], [0.5, 0.5, 0.5], [0, 3], tie_keys=[3, 1, 2])
-    result = evaluate(rankings, metrics="RR", convention=f"default(ties={ties})")
-    assert result["RR"] == exactly(expected)
-
-
-@pytest.mark.parametrize("ties", ["id_descending", "id_ascending", "input"])
-@EVALUATE
-def test_equal_tie_keys_stay_as_given(evaluate, ties):
-    rankings = Rankings([0, 1, 0], [0.5, 0.5, 0.5], [0, 3], tie_keys=[7, 7, 7])
-    assert evaluate(rankings, metrics="RR", convention=f"default(ties={ties})")["RR"] == [1 / 2]
-
-
-@pytest.mark.parametrize(("ties", "expected"), [("best", 0), ("worst", 1), ("average", 1 / 2)])
-@EVALUATE
-def test_ranking_loss_counts_ties_as_the_policy_says(evaluate, ties, expected):
-    result = evaluate([1, 0], [5, 5], "RankingLoss", groups=[2], convention=f"default(ties={ties})")
-    assert result["RankingLoss"] == exactly(expected)
-
-
-@pytest.mark.parametrize(("ties", "expected"), [("best", 1), ("worst", 3), ("average", 2)])
-@EVALUATE
-def test_coverage_error_takes_the_rank_that_the_policy_gives(evaluate, ties, expected):
-    result = evaluate([0, 1, 0], [5, 5, 5], "CoverageError", groups=[3], convention=f"default(ties={ties})")
-    assert result["CoverageError"] == exactly(expected)
+def test_tie_policy_places_the_relevant_document(evaluate, metric, tie_keys, ties, expected):
+    rankings = Rankings([0, 1, 0], [0.5, 0.5, 0.5], [0, 3], tie_keys=tie_keys)
+    assert evaluate(rankings, metrics=metric, convention=f"default(ties={ties})")[metric] == exactly(expected)
 
 
 @EVALUATE
@@ -388,6 +496,7 @@ def test_tied_scores_of_different_labels_are_refused(evaluate):
     ("INST(gain=linear)", [0, 2, 1], r"a gain from 0 to 1 for INST\(gain=linear\), not 2, but labels\[1\]"),
     ("INST(gain=exp2)@1", [1, 0, 2], r"not 3, but labels\[2\].*Take a table such as gain=\[0,0.5,1\]"),
     ("INST(gain=linear)", [0, -1, 0], r"not -1, but labels\[1\]"),
+    ("INST(gain=[0,0.5,2,1])", [1, 2, 3], r"not 2, but labels\[1\]"),
 ])  # fmt: skip
 def test_gains_beyond_one_are_refused(metric, labels, message):
     """Found whatever the rank of the document and the cutoff."""
@@ -413,3 +522,22 @@ def test_labels_above_the_highest_grade_are_refused(metric, labels, message):
     with pytest.raises(fn.InvalidInputError):
         fn.reference.evaluate(labels, [2, 1], metric, groups=[2])
     refused("`pool` must", lambda: fn.evaluate(Rankings([0, 0], [2, 1], [0, 2], pool=([0, 9], [0, 2])), metrics=metric))
+
+
+@pytest.mark.parametrize(
+    ("rounding", "expected"), [("up", [2 / 3, 2 / 3]), ("nearest", [1 / 1, 1 / 1]), ("up from a tenth", [1 / 1, 2 / 3])]
+)
+@EVALUATE
+def test_recall_is_rounded_as_the_convention_says(evaluate, rounding, expected):
+    """0.35 · 3 = 1.05 and 0.45 · 3 = 1.35 relevant documents are rounded up to 2, or down to 1."""
+    metrics = "IPrec(recall=0.35),IPrec(recall=0.45)"
+    result = evaluate([[1, 0, 1, 0, 1]], [[5, 4, 3, 2, 1]], metrics, convention=f"default(recall_rounding={rounding})")
+    assert result.values[0].tolist() == expected
+
+
+@EVALUATE
+def test_rbp_of_a_share_of_the_highest_gain(evaluate):
+    """trec_eval divides gains by the highest of the query's judged ones, if it is above 1."""
+    rankings = Rankings([1, 0, 2, 1], [4, 3, 2, 1], [0, 3, 4], pool=([1, 0, 2, 4, 1], [0, 4, 5]))
+    result = evaluate(rankings, metrics="RBP(p=0.5)", convention="default(rbp_gain=share of highest)")
+    assert result["RBP(p=0.5)"] == pytest.approx([(1 - 0.5) * (1 / 4 + 2 / 4 * 0.5**2), (1 - 0.5) * 1], rel=1e-14)

@@ -10,7 +10,7 @@ import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
+from refusals import refused, refuses
 
 import fastndcg as fn
 from fastndcg.explaining.contributions import allow_undefined
@@ -222,7 +222,8 @@ def test_cannot_change():
         fn.explain([[1, 0]], [[1, 2]], "rr").value = 1
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
+GIVEN = {"truth": QRELS, "predictions": RUN, "metric": "ndcg", "query": "q1"}
+test_refuses = refuses(lambda arguments: fn.explain(**GIVEN | arguments), [
     ({"query": None}, r"`query` is missing\. Pass the id of one of the 2 queries: 'q1', 'q2'"),
     ({"query": "q11"}, "`query` must be the id of one query, but none is called 'q11'. Did you mean 'q1'"),
     ({"query": "zzzzz"}, "none is called 'zzzzz'. There are 2: 'q1', 'q2'"), ({"metric": None}, "`metric` is missing"),
@@ -230,9 +231,6 @@ def test_cannot_change():
     ({"convention": "defautl"}, "no convention is called 'defautl'. Did you mean 'default'"),
     ({"against": "trec_evil"}, "no convention is called 'trec_evil'. Did you mean 'trec_eval'"),
 ])  # fmt: skip
-def test_refuses(arguments, message):
-    given = {"truth": QRELS, "predictions": RUN, "metric": "ndcg", "query": "q1"} | arguments
-    refused(message, fn.explain, **given)
 
 
 def test_explain_names_the_field_that_leaves_a_query_out(files, run):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from fusion_cases import draw_runs, judge
 from recorded_data import DRAWN_RUNS, RUN_NAMES, drawn_run
+from refusals import refused, refuses
 
 import fastndcg as fn
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownFusionError
@@ -462,7 +463,7 @@ def test_every_row_has_the_common_queries():
     assert values.means()[0] == tuned.best.mean
 
 
-@pytest.mark.parametrize(("options", "message"), [
+test_wrong_options_are_refused = refuses(lambda options: tune(16, **options), [
     ({"folds": 31}, r"`folds` must be at most the number of queries with a value, 30, got 31"),
     ({"folds": 1}, "`folds` must be"), ({"folds": {f"q{q}": q % 2 for q in range(29)}}, "query 'q29' has none"),
     ({"folds": [0] * 30}, "must name 2 folds or more, got 1"),
@@ -477,27 +478,18 @@ def test_every_row_has_the_common_queries():
     ({"metric": "ndcg@5,ap"}, "`metric` must be one metric, got 2"),
     ({"metric": "alpha_nDCG@5"}, "`metric` must read one label a document"),
 ])  # fmt: skip
-def test_wrong_options_are_refused(options, message):
-    with pytest.raises(InvalidInputError, match=message):
-        tune(16, **options)
 
 
 def test_unknown_methods_and_wrong_runs_are_refused():
     qrels, runs, tuned = tune(17)
-    with pytest.raises(UnknownFusionError, match="Did you mean 'wsum'"):
-        fn.tune_fusion(qrels, runs, "ndcg@5", ["wsun"])
-    with pytest.raises(InvalidInputError, match="two runs or more"):
-        fn.tune_fusion(qrels, {"a": runs["run0"]}, "ndcg@5")
-    with pytest.raises(InvalidInputError, match="`qrels` must be judgments with ids"):
-        fn.tune_fusion([[1, 0]], runs, "ndcg@5")
+    refused("Did you mean 'wsum'", fn.tune_fusion, qrels, runs, "ndcg@5", ["wsun"], error=UnknownFusionError)
+    refused("two runs or more", fn.tune_fusion, qrels, {"a": runs["run0"]}, "ndcg@5")
+    refused("`qrels` must be judgments with ids", fn.tune_fusion, [[1, 0]], runs, "ndcg@5")
     with pytest.raises(InvalidTypeError, match=r"`qrels` must be judgments with ids, .* not NoneType"):
         fn.tune_fusion(None, runs, "ndcg@5")
-    with pytest.raises(InvalidInputError, match="`run` must be the name of a tuned run, not 'zz'"):
-        tuned._find_curve("zz")
-    with pytest.raises(InvalidInputError, match="one run for each of the 2 tuned runs, 'run0', 'run1', but has 1"):
-        tuned.apply({"run0": runs["run0"]})
-    with pytest.raises(InvalidInputError, match="Did you mean 'run1'"):
-        tuned.apply({"run0": runs["run0"], "run11": runs["run1"]})
+    refused("`run` must be the name of a tuned run, not 'zz'", tuned._find_curve, "zz")
+    refused("one run for each of the 2 tuned runs, 'run0', 'run1', but has 1", tuned.apply, {"run0": runs["run0"]})
+    refused("Did you mean 'run1'", tuned.apply, {"run0": runs["run0"], "run11": runs["run1"]})
 
 
 def test_apply_takes_runs_by_their_names_in_any_order(tmp_path):
@@ -514,24 +506,20 @@ def test_apply_takes_runs_by_their_names_in_any_order(tmp_path):
     assert tuned.apply(paths).to_dict() == expected
     others = [path.rename(path.with_name(f"new {path.name}")) for path in reversed(paths)]
     assert tuned.apply(others).to_dict() == expected
-    with pytest.raises(InvalidInputError, match="one run for each of the 2 tuned runs"):
-        tuned.apply([*runs.values(), runs["run0"]])
-    with pytest.raises(InvalidInputError, match="'run0' occurs twice"):
-        tuned.apply([("run0", runs["run0"]), ("run0", runs["run1"])])
+    refused("one run for each of the 2 tuned runs", tuned.apply, [*runs.values(), runs["run0"]])
+    refused("'run0' occurs twice", tuned.apply, [("run0", runs["run0"]), ("run0", runs["run1"])])
 
 
 def test_judgments_without_a_relevant_document_are_refused():
     qrels, runs = draw_runs(20)
     nothing = {query: dict.fromkeys(labels, 0) for query, labels in qrels.items()}
-    with pytest.raises(InvalidInputError, match="a query in which the metric has a value, but have none"):
-        fn.tune_fusion(nothing, runs, "ndcg@5", WSUM)
+    refused("a query in which the metric has a value, but have none", fn.tune_fusion, nothing, runs, "ndcg@5", WSUM)
 
 
 @pytest.mark.parametrize("weight", [-0.1, 2, float("nan"), "x"])
 def test_the_curve_has_weights_from_0_to_1(weight):
     _, _, tuned = tune(19)
-    with pytest.raises(InvalidInputError, match="`weight` must be a number from 0 to 1"):
-        tuned.curve.find_mean(weight)
+    refused("`weight` must be a number from 0 to 1", tuned.curve.find_mean, weight)
 
 
 def test_a_fold_without_judged_queries_is_refused():

@@ -1,10 +1,12 @@
-"""A call that must raise, in one line."""
+"""Calls that must raise, in one line each."""
 
 import re
 
 import pytest
 
 import fastndcg as fn
+
+MOST_CHARACTERS = 900  # of a message, however long the input
 
 
 def refused(message, function, *arguments, error=fn.InvalidInputError, **options):
@@ -17,3 +19,22 @@ def refused_in_full(error, message, call):
     """Check that a call raises an error whose whole text this is."""
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         call()
+
+
+def refuses(function, table, *, error=fn.InvalidInputError, text=None):
+    """
+    Return a test: a function refuses the arguments of each row of a table, behind which stands the message.
+
+    The message is a regular expression, or `text`, such as "^{}$", has the place of its characters in one. A row may
+    end with a kind of error of its own.
+    """
+    rows, names = (table.values(), table) if isinstance(table, dict) else (table, map(str, range(len(table))))
+
+    @pytest.mark.parametrize("row", rows, ids=names)
+    def test(row):
+        *arguments, message, kind = row if isinstance(row[-1], type) else (*row, error)
+        with pytest.raises(kind, match=text.format(re.escape(message)) if text else message) as raised:
+            function(*arguments)
+        assert len(str(raised.value)) < MOST_CHARACTERS
+
+    return test

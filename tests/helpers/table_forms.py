@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import json
 
 import pytest
 
@@ -46,6 +47,12 @@ def write_parquet(table, folder):
     return path
 
 
+def write_lines(table, folder):
+    path = folder / f"{next(NUMBERS)}.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()), encoding="utf-8")
+    return path
+
+
 def store(path):
     """Return the address of a copy of a file."""
     address = f"memory://fastndcg-tests/{path.name}"
@@ -62,14 +69,23 @@ def make_hugging_face(table, _):
     return dataset
 
 
+USUAL_FORMS = {  # in which cells may hold lists
+    "pandas": lambda table, _: pytest.importorskip("pandas").DataFrame(table.to_pylist()),
+    "pandas with arrays": lambda table, _: table.to_pandas(),
+    "Polars": lambda table, _: pytest.importorskip("polars").from_arrow(table),
+    "lazy frame": lambda table, _: pytest.importorskip("polars").from_arrow(table).lazy(),
+    "pyarrow": lambda table, _: table, "pyarrow in chunks": lambda table, _: pa.concat_tables([table[:1], table[1:]]),
+    "dict of columns": lambda table, _: table.to_pydict(), "records": lambda table, _: table.to_pylist(),
+    "Parquet": write_parquet, "JSON Lines": write_lines,
+}  # fmt: skip
 PLAIN_FORMS = {
     "pyarrow dataset": lambda table, _: make_dataset(table),
     "scanner": lambda table, _: make_dataset(table).scanner(batch_size=BATCH),
     "reader": lambda table, _: table.to_reader(BATCH),
-    "lazy frame": lambda table, _: pytest.importorskip("polars").from_arrow(table).lazy(),
+    "lazy frame": USUAL_FORMS["lazy frame"],
     "DuckDB relation": lambda table, _: pytest.importorskip("duckdb").from_arrow(table),
     "DuckDB result": execute,
-    "dict of columns": lambda table, _: {name: table[name].to_pylist() for name in table.column_names},
+    "dict of columns": USUAL_FORMS["dict of columns"],
     "structured array": lambda table, _: table.to_pandas().to_records(index=False), "feather": write_feather,
     "packed feather": write_packed_feather, "arrow stream": write_arrow_stream,
     "remote feather": lambda table, folder: store(write_feather(table, folder)),

@@ -1,7 +1,6 @@
 """Arrow data and files: formats, lists, memory; invalid data are refused before a kernel follows an offset."""
 
 import functools
-import gzip
 import io
 import os
 import subprocess
@@ -49,21 +48,38 @@ def refused(call, message):
         call()
 
 
-@pytest.mark.parametrize("kind", WORDS)
-def test_offsets_of_texts(kind):
-    good, *all_bad = (
-        np.array(places, WORDS[kind]).tobytes()
-        for places in ([0, 4, 8, 12], [0, FAR, 8, 12], [0, 100, 8, 12], [0, -(10**8), 8, 12], [0, -5, 8, 12],
-                       [0, 7, 4, 12], [4, 2, 8, 12], [5, 4, 8, 12])
-    )  # fmt: skip
-    for bad in all_bad:
-        column = damaged_column(pa.array(TEXTS, getattr(pa, kind)()), good, bad)
+def list_damaged_texts():
+    """Yield columns of three texts that must not be followed, and what Arrow says of them."""
+    for kind, word in WORDS.items():
+        good, *all_bad = (
+            np.array(places, word).tobytes()
+            for places in ([0, 4, 8, 12], [0, FAR, 8, 12], [0, 100, 8, 12], [0, -(10**8), 8, 12], [0, -5, 8, 12],
+                           [0, 7, 4, 12], [4, 2, 8, 12], [5, 4, 8, 12])
+        )  # fmt: skip
+        for bad in all_bad:
+            yield damaged_column(pa.array(TEXTS, getattr(pa, kind)()), good, bad), "ffset"
+    good, bad = (np.array(places, "i4").tobytes() for places in ([0, 4, 8, 12], [0, FAR, 8, 12]))
+    yield damaged_column(pa.array(TEXTS).dictionary_encode(), good, bad), ""
+    for index in (9, -7, 127):
+        places = pa.array([0, 1, index], pa.int8())
+        yield pa.DictionaryArray.from_arrays(places, pa.array(["a", "b"]), safe=False), "out of bounds"
+    column = pa.array(["a text that is longer", "another that is too", "short"], pa.string_view())
+    assert fn.evaluate(rows(query=column), metrics="rr").query_ids.tolist() == column.to_pylist()
+    views = np.frombuffer(column.buffers()[1], "i4", 12).copy()
+    bad = views.copy()
+    bad[7] = 10**8
+    yield damaged_column(column, views.tobytes(), bad.tobytes()), ""
+
+
+def test_damaged_texts():
+    """Offsets, views and indices of categories, of queries and of documents."""
+    for column, message in list_damaged_texts():
         for role in ("query", "document"):
             table = rows(**{role: column})
-            refused(lambda table=table: fn.evaluate(table, metrics="rr"), "ffset")
             batch = pa.record_batch({name: table[name].chunk(0) for name in table.column_names})
-            refused(lambda batch=batch: fn.evaluate(batch, metrics="rr"), "ffset")
-            refused(lambda table=table: fn.Run(table), "ffset")
+            for given in (table, batch):
+                refused(lambda given=given: fn.evaluate(given, metrics="rr"), message)
+            refused(lambda table=table: fn.Run(table), message)
 
 
 def test_offsets_beyond_the_data():
@@ -80,28 +96,6 @@ def test_texts_that_are_not_utf8():
         fn.evaluate(rows(query=column), metrics="rr")
     sliced = pa.table({"query": pa.array(["é", "ü", "a"]).slice(1), "label": [1, 0], "score": [0.5, 0.25]})
     assert fn.evaluate(sliced, metrics="rr").query_ids.tolist() == ["ü", "a"]
-
-
-def test_views_of_texts():
-    texts = ["a text that is longer", "another that is too", "short"]
-    column = pa.array(texts, pa.string_view())
-    assert fn.evaluate(rows(query=column), metrics="rr").query_ids.tolist() == texts
-    views = np.frombuffer(column.buffers()[1], "i4", 12).copy()
-    bad = views.copy()
-    bad[7] = 10**8
-    refused(lambda: fn.evaluate(rows(query=damaged_column(column, views.tobytes(), bad.tobytes())), metrics="rr"), "")
-
-
-@pytest.mark.parametrize("index", [9, -7, 127])
-def test_indices_of_categories(index):
-    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, index], pa.int8()), pa.array(["a", "b"]), safe=False)
-    refused(lambda: fn.evaluate(rows(query=column), metrics="rr"), "out of bounds")
-
-
-def test_offsets_of_categories():
-    good, bad = (np.array(places, "i4").tobytes() for places in ([0, 4, 8, 12], [0, FAR, 8, 12]))
-    column = damaged_column(pa.array(TEXTS).dictionary_encode(), good, bad)
-    refused(lambda: fn.evaluate(rows(query=column), metrics="rr"), "")
 
 
 @pytest.mark.parametrize("kind", [pa.list_, pa.large_list])
@@ -207,17 +201,6 @@ def test_categories_with_several_dictionaries(tmp_path):
     assert (
         fn.evaluate(fn.Rows(path, memory="20kB"), metrics="rr").to_dict() == fn.evaluate(GOOD, metrics="rr").to_dict()
     )
-
-
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_arrow_from_standard_input(tmp_path, pack):
-    qrels = tmp_path / "qrels.feather"
-    feather.write_feather(GOOD.select(["query", "document", "label"]), qrels)
-    file = io.BytesIO()
-    feather.write_feather(GOOD.select(["query", "document", "score"]), file)
-    command = [sys.executable, "-m", "fastndcg", "evaluate", str(qrels), "-", "-m", "rr", "--format", "csv"]
-    done = subprocess.run(command, input=pack(file.getvalue()), capture_output=True, check=True)
-    assert repr(fn.evaluate(GOOD, metrics="rr").mean()["RR"]).encode() in done.stdout
 
 
 @pytest.mark.parametrize("writer", ["feather", "uncompressed", "stream"])

@@ -6,7 +6,7 @@ import re
 import sys
 
 import pytest
-from refusals import refused
+from refusals import refused, refuses
 
 import fastndcg as fn
 
@@ -74,8 +74,7 @@ def test_run_file(tmp_path, case):
 
 def test_paths_that_cannot_be_read(tmp_path):
     absent = tmp_path / "absent"
-    with pytest.raises(OSError, match=re.escape(str(absent))):
-        fn.evaluate(absent, {"q1": {"d1": 1}}, "ndcg")
+    refused(re.escape(str(absent)), fn.evaluate, absent, {"q1": {"d1": 1}}, "ndcg", error=OSError)
     refused("must hold Parquet files, but the folder has none", fn.evaluate, tmp_path, {"q1": {"d1": 1}}, "ndcg")
     for nothing in ("a\0b", "\ud800", 5, None):
         with pytest.raises(fn.InvalidTypeError, match=r"must be (a data frame, )?the path of a file, (but is not: )?"):
@@ -84,7 +83,7 @@ def test_paths_that_cannot_be_read(tmp_path):
 
 ONE = {"q1": {"d1": 1}}
 IDS = "must be all texts or all whole numbers, but one is"
-BAD_DICTS = {
+test_bad_dicts_raise = refuses(lambda qrels, run: fn.evaluate(qrels, run, "ndcg"), {
     "mixed queries": ({1: {"a": 1}, "b": {"a": 1}}, ONE, f"ids of queries in the qrels {IDS} 'b'. Use one type"),
     "mixed documents": (ONE, {"q1": {"a": 1, 2: 1}}, f"ids of documents in the run {IDS} 2. Use one type"),
     "None as id": ({None: {"a": 1}}, ONE, f"ids of queries in the qrels {IDS} None. Use one type"),
@@ -123,13 +122,7 @@ BAD_DICTS = {
         "Check that the ids are written alike"),
     "nothing judged": ({}, ONE, "the qrels must have a query, but are empty. Check what was read"),
     "no query retrieved": (ONE, {}, "the run must have a query, but is empty. Check what was read"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", BAD_DICTS)
-def test_bad_dicts_raise(case):
-    qrels, run, message = BAD_DICTS[case]
-    refused(f"^{re.escape(message)}$", fn.evaluate, qrels, run, "ndcg")
+}, text="^{}$")  # fmt: skip
 
 
 def test_negative_label_in_qrels_where_the_convention_refuses_it():

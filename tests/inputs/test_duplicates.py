@@ -11,14 +11,16 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from refusals import refused
+from refusals import refused, refuses
 from strategies import examples
+from table_forms import PLAIN_FORMS, USUAL_FORMS
 
 import fastndcg as fn
 from fastndcg.cli import main
 from fastndcg.inputs.duplicates import ParentRule
 from fastndcg.inputs.ids import IdColumn
 
+pa = pytest.importorskip("pyarrow")
 METRICS = "ndcg@3, map, rr, p@3, recall@3, f1, err, rbp, success@2, bpref, Judged@3, num_ret"
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1, "x": 1}, "q2": {"a": 1}}
 RANKED = {"q1": ["a", "a", "c", "z", "c", "b"], "q2": ["z", "a", "a"]}
@@ -333,20 +335,14 @@ def test_errors_of_tuned_fusions_agreements_and_leaderboards(call):
     refused(r"`duplicates` is no argument of .* It is said where the run is read", calls[call], duplicates="first")
 
 
-REFUSED = {
+test_refused_arguments = refuses(lambda options: fn.evaluate(QRELS, fn.Run(RANKED, **options), "rr"), {
     "an unknown choice": ({"duplicates": "last"}, "`duplicates` must be 'raise', 'first', .* or 'counted', not 'last'"),
     "unknown ranks": ({"duplicates": "first", "ranks": "open"}, "`ranks` must be 'kept' or 'closed', not 'open'"),
     "ranks alone": ({"ranks": "kept"}, "`ranks` must be left out, as duplicates='raise' drops no row"),
     "ranks of counted rows": ({"duplicates": "counted", "ranks": "closed"}, "duplicates='counted' drops no row"),
     "ranks of sums": ({"duplicates": "sum", "ranks": "kept"}, "duplicates='sum' drops no row"),
     "sums of ranks": ({"duplicates": "sum"}, "document a of query q1 must be 0 or more to be added up, but"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused_arguments(name):
-    options, message = REFUSED[name]
-    refused(message, lambda: fn.evaluate(QRELS, fn.Run(RANKED, **options), "rr"))
+})  # fmt: skip
 
 
 def test_refused_inputs():
@@ -361,18 +357,10 @@ def list_tables(rows, folder):
     """Return labels beside scores in each form of a table."""
     frame = pd.DataFrame(rows, columns=["query", "document", "label", "score"])
     lists = frame.groupby("query").agg(list).reset_index()
-    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     frame.to_csv(folder / "rows.csv", index=False)
-    frame.to_json(folder / "rows.jsonl", orient="records", lines=True)
-    frame.to_parquet(folder / "rows.parquet")
-    frame.to_feather(folder / "rows.feather")
-    return {
-        "frame": frame, "lists": lists, "lists without ids": lists.drop(columns="query"),
-        "Polars": polars.from_pandas(frame), "lazy": polars.from_pandas(frame).lazy(),
-        "Arrow": pyarrow.Table.from_pandas(frame), "records": frame.to_dict("records"),
-        "columns": frame.to_dict("list"),
-        **{path.name: path for path in folder.glob("rows.*")},
-    }  # fmt: skip
+    own = {"frame": frame, "lists": lists, "lists without ids": lists.drop(columns="query"), "CSV": folder / "rows.csv"}
+    table = pa.Table.from_pandas(frame)
+    return own | {name: make(table, folder) for name, make in (USUAL_FORMS | PLAIN_FORMS).items()}
 
 
 @pytest.mark.parametrize("choice", ["first", "best", "sum", "counted"])
@@ -395,10 +383,9 @@ def test_labels_beside_scores(tmp_path, choice):
 def test_labels_beside_scores_agree(tmp_path):
     rows = [("q", "a", 1, 3.0), ("q", "b", 0, 2.0), ("q", "a", 2, 1.0)]
     tables = list_tables(rows, tmp_path)
-    for name, place in (("frame", "rows 0 and 2"), ("lists", "places 0 and 2 of row 0"), ("rows.csv", "lines 2 and 4")):
+    for name, place in (("frame", "rows 0 and 2"), ("lists", "places 0 and 2 of row 0"), ("CSV", "lines 2 and 4")):
         message = f"a document must have one label in a query, but document a of query q has 1 and 2 in {place}. Give"
-        with pytest.raises(fn.InvalidInputError, match=message):
-            fn.evaluate(fn.Rows(tables[name], duplicates="first"), metrics="rr")
+        refused(message, fn.evaluate, fn.Rows(tables[name], duplicates="first"), metrics="rr")
     refused(r"document a of query q is in rows 0 and 2.*duplicates='first'", fn.evaluate, tables["frame"], metrics="rr")
 
 
@@ -607,15 +594,8 @@ def test_a_column_of_the_run():
 
 def list_libraries(columns):
     """Return columns as a table of each kind, which may be read twice."""
-    polars, pyarrow, duckdb = (pytest.importorskip(name) for name in ("polars", "pyarrow", "duckdb"))
-    frame = pd.DataFrame(columns)
-    connection = duckdb.connect()
-    connection.register("own", frame)
-    return {
-        "pandas": frame, "polars": polars.DataFrame(columns), "lazy": polars.LazyFrame(columns),
-        "arrow": pyarrow.table(columns), "duckdb": connection.sql("select * from own"), "columns": columns,
-        "records array": frame.to_records(index=False),
-    }  # fmt: skip
+    names = ("pandas", "Polars", "lazy frame", "pyarrow", "DuckDB relation", "dict of columns", "structured array")
+    return {name: (USUAL_FORMS | PLAIN_FORMS)[name](pa.table(columns), None) for name in names}
 
 
 def test_tables_of_every_library_name_documents():
@@ -629,7 +609,7 @@ def test_tables_of_every_library_name_documents():
     mapping = {"chunk_id": list(DOCUMENT), "doc_id": list(DOCUMENT.values())}
     for name, table in list_libraries(mapping).items():
         assert fn.evaluate(JUDGED, fn.Run(RUN, parents=table), OF_CHUNKS).values.tolist() == expected, name
-    reader = list_libraries(run)["arrow"].to_reader()
+    reader = pa.table(run).to_reader()
     with pytest.raises(fn.InvalidInputError, match=r"read twice .* RecordBatchReader is empty after 5 rows\. Read it"):
         fn.evaluate(JUDGED, fn.Run(reader, parents="doc_id"), "rr")
 
@@ -650,7 +630,7 @@ def test_whole_numbers_are_chunks_too():
     assert fn.evaluate(liked, items, "recall@2").mean() == {"R@2": 0.5}
 
 
-WRONG = {
+test_wrong_parents_are_refused = refuses(lambda parents: fn.evaluate(JUDGED, fn.Run(RUN, parents=parents), "rr"), {
     "no parent": ({"a#1": "a"}, "`parents` must have each chunk of the run, but lacks that of document a#2 of query q"),
     "no column": ("source", "`parents` can only be the name of a column, 'source', where the run is a frame"),
     "no separator": ("before ", "`parents` must name what ends a document's id, not 'before '. Say 'before #'"),
@@ -665,15 +645,7 @@ WRONG = {
     "wrong function": (lambda _: 1.5, "`parents` must return the id of a document, a text or a whole number, or None"),
     "no names": (pd.DataFrame({"x": ["a#1"], "y": ["a"]}), "`parents` must have one column of chunks, named as one of"),
     "chunk and document": (DOCUMENT | {"b#1": "a#1"}, "`parents` must tell chunks from documents, but document a#1"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_wrong_parents_are_refused(case):
-    parents, message = WRONG[case]
-    with pytest.raises(fn.InvalidInputError) as caught:
-        fn.evaluate(JUDGED, fn.Run(RUN, parents=parents), "rr")
-    assert str(caught.value).startswith(message)
+}, text="^{}")  # fmt: skip
 
 
 def test_what_has_no_chunks_is_refused():

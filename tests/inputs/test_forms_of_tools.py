@@ -1,11 +1,15 @@
 """Data sets and results as tools for retrieval have them, in objects, columns and files, equal plain dicts."""
 
+import collections
 import json
+import re
+import uuid
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 from refusals import refused
+from table_forms import USUAL_FORMS
 
 import fastndcg as fn
 from fastndcg.cli import main
@@ -24,73 +28,38 @@ QA = {
 }  # fmt: skip
 
 
+def make(form, columns, folder):
+    return USUAL_FORMS[form](pa.table(columns), folder)
+
+
 def check_same(found, expected):
     assert found.query_ids.tolist() == expected.query_ids.tolist()
     np.testing.assert_array_equal(found.values, expected.values)
 
 
-def nest(groups):
-    """Return groups as pandas reads them from Parquet: arrays of arrays."""
-    found = np.empty(len(groups), object)
-    for place, group in enumerate(groups):
-        found[place] = group if group is None else nest(group) if isinstance(group, list) else group
-    return found
-
-
-def write_parquet(folder, table):
-    pq.write_table(pa.table(table), folder / "qa.parquet")
-    return folder / "qa.parquet"
-
-
-def write_lines(folder, table):
-    path = folder / "qa.jsonl"
-    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    return path
-
-
-TABLES = {
-    "pandas": lambda table, _: pd.DataFrame(table),
-    "pandas with arrays": lambda table, _: pd.DataFrame(
-        {name: list(map(nest, rows)) if name in ("retrieval_gt", "gt") else rows for name, rows in table.items()}
-    ),
-    "pandas from Parquet": lambda table, folder: pd.read_parquet(write_parquet(folder, table)),
-    "Polars": lambda table, _: pl.DataFrame(table),
-    "a lazy frame": lambda table, _: pl.LazyFrame(table),
-    "pyarrow": lambda table, _: pa.table(table),
-    "pyarrow in chunks": lambda table, _: pa.concat_tables([pa.table(table)[:1], pa.table(table)[1:]]),
-    "a dict of columns": lambda table, _: table,
-    "records": lambda table, _: pd.DataFrame(table).to_dict("records"),
-    "Parquet": lambda table, folder: write_parquet(folder, table),
-    "JSON Lines": lambda table, folder: write_lines(folder, table),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("form", TABLES)
+@pytest.mark.parametrize("form", USUAL_FORMS)
 def test_groups_of_evidence_in_a_column(form, tmp_path):
     """AutoRAG's retrieval_gt has lists of lists, of each of which one document is enough."""
     expected = fn.evaluate(GROUPS, FOUND, OF_GROUPS)
     assert expected.to_dict()["q1"] == {"S_recall@2": 1 / 2, "all_evidence@3": 1.0, "R@3": 2 / 3}
-    make = TABLES[form]
     for evaluate in (fn.evaluate, fn.reference.evaluate):
-        check_same(evaluate(make(QA, tmp_path), metrics=OF_GROUPS), expected)
+        check_same(evaluate(make(form, QA, tmp_path), metrics=OF_GROUPS), expected)
     truth = {name: QA[name] for name in ("qid", "query", "retrieval_gt")}
-    assert fn.evaluate(make(truth, tmp_path), FOUND, OF_GROUPS).notes == expected.notes
+    assert fn.evaluate(make(form, truth, tmp_path), FOUND, OF_GROUPS).notes == expected.notes
     for read in (fn.Qrels, fn.DiversityQrels):
-        judged = read(make(truth, tmp_path))
+        judged = read(make(form, truth, tmp_path))
         assert isinstance(judged, fn.DiversityQrels)
         assert judged.to_dict() == fn.Qrels(GROUPS).to_dict()
     named = {"q": QA["qid"], "gt": QA["retrieval_gt"], "found": QA["retrieved_ids"]}
-    if form != "JSON Lines" and not form.startswith("a dict"):  # which show by usual names that they have columns
+    if form not in ("JSON Lines", "dict of columns"):  # which show by usual names that they have columns
         columns = {"query": "q", "document": "gt", "score": "found"}
-        assert (
-            fn.evaluate(fn.Rows(make(named, tmp_path), columns=columns), metrics=OF_GROUPS).means() == expected.means()
-        )
+        rows = fn.Rows(make(form, named, tmp_path), columns=columns)
+        assert fn.evaluate(rows, metrics=OF_GROUPS).means() == expected.means()
     numbers = {"qid": [1], "retrieval_gt": [[[3, 4], [5]]]}
-    assert fn.evaluate(make(numbers, tmp_path), {1: [4]}, "evidence_recall").to_dict() == {1: {"S_recall": 1 / 2}}
+    assert fn.evaluate(make(form, numbers, tmp_path), {1: [4]}, "evidence_recall").to_dict() == {1: {"S_recall": 1 / 2}}
 
 
-@pytest.mark.parametrize("form", TABLES)
+@pytest.mark.parametrize("form", USUAL_FORMS)
 @pytest.mark.parametrize(("change", "message"), [
     ({"retrieval_gt": [[["a"], []]]}, r"must have groups of ids, all different, .* query 'q' has \[\]"),
     ({"retrieval_gt": [[["a", "a"]]]}, r"must have groups of ids, all different, .* has \['a', 'a'\]"),
@@ -104,9 +73,8 @@ def test_groups_of_evidence_in_a_column(form, tmp_path):
 def test_groups_that_cannot_be_read(form, change, message, tmp_path):
     table = {"qid": ["q"]} | change
     with pytest.raises(fn.InvalidInputError, match=message) as error:
-        fn.evaluate(TABLES[form](table, tmp_path), {"q": ["a"]}, "evidence_recall")
-    name = {"Parquet": "qa.parquet", "JSON Lines": "qa.jsonl"}.get(form, "")
-    assert name in str(error.value)
+        fn.evaluate(make(form, table, tmp_path), {"q": ["a"]}, "evidence_recall")
+    assert {"Parquet": ".parquet", "JSON Lines": ".jsonl"}.get(form, "") in str(error.value)
 
 
 def test_columns_of_empty_and_of_null_groups():
@@ -121,7 +89,7 @@ def test_columns_of_empty_and_of_null_groups():
 
 
 def test_command_line_of_groups(tmp_path, capsys):
-    path = write_parquet(tmp_path, QA)
+    path = make("Parquet", QA, tmp_path)
     assert main(["evaluate", str(path), "-m", "evidence_recall@2,all_evidence@3", "--json"]) == 0
     means = json.loads(capsys.readouterr().out)["runs"][0]["mean"]
     assert means == fn.evaluate(GROUPS, FOUND, "evidence_recall@2, all_evidence@3").mean()
@@ -136,6 +104,8 @@ SCORED = {query: [{"_id": name, "_score": score, "_source": {"x": [1]}} for name
     for query, row in HITS.items()}  # fmt: skip
 JUDGMENTS = {
     "ratings by query": RATED,
+    "lists of ratings": [{"query": query, "ratings": [{"docId": hit["_id"], "rating": hit["rating"]} for hit in row]}
+        for query, row in RATED.items()],
     "requests": [{"id": query, "request": {"query": {}}, "ratings": row} for query, row in RATED.items()],
     "a body of Elasticsearch": {"metric": {"dcg": {"k": 5}}, "requests": [
         {"id": query, "request": {}, "ratings": row} for query, row in RATED.items()]},
@@ -212,6 +182,7 @@ def test_distances_and_named_fields_of_hits_in_files(tmp_path):
 
 
 ONE = {"id": "a", "score": 1.0}
+NEAR, FAR = {"id": "d1", "distance": 0.1}, {"id": "d2", "distance": 0.3}
 
 
 @pytest.mark.parametrize(("value", "message"), [
@@ -224,6 +195,11 @@ ONE = {"id": "a", "score": 1.0}
     ([{"query": "q", "hits": [ONE, {"id": "b", "score": "x"}]}], "hit 1: score must be a number, but is 'x'"),
     ([{"query": "q", "hits": [ONE, {"id": None, "score": 1}]}], "hit 1: id must be a text in each record"),
     ([{"query": "q", "hits": [ONE, "b"]}], "has none of its usual names|must be all texts|usual names"),
+    ({"q": [NEAR, FAR], "r": [FAR, NEAR]}, "or fall in all, but does not in query 'r'. Sort its hits"),
+    ({"q": [NEAR], "r": [NEAR, {"id": "d3", "distance": 1.0}, FAR]}, "does not in query 'r'. Sort its hits"),
+    ({"q": [NEAR, "d2"]}, "as the first is, but 'q' maps to .*d2.*. Use one form"),
+    ({"q": [NEAR, {"id": "d2"}]}, "hit 1: a record must have the field 'distance', as others have"),
+    ({"q": [{"key": "d1"}]}, r"but has none of its usual names: its columns are 'key'.*\{'document': NAME\}"),
     ({"q": [ONE], "r": 3}, "each query to a list of dicts, as the first is, but 'r' maps to 3"),
     ({"took": 3, "hits": {"hits": [ONE]}}, "a response of Elasticsearch, whose queries have no ids"),
     ({"took": 3, "responses": [{"hits": {"hits": [ONE]}}]}, r"zip\(query_ids, responses\)"),
@@ -246,8 +222,14 @@ def test_hits_that_a_sort_ordered():
         fn.Qrels({"q": [{"_id": "a", "rating": None}]})
 
 
-def test_texts_as_ratings():
-    """OpenSearch's ratings are texts of numbers. Others are refused."""
+def test_ratings_of_other_kinds():
+    """OpenSearch's ratings are texts of numbers. Hits without any are relevant, and a column of ratings is one."""
+    assert fn.Qrels({"q1": [{"id": "a", "text": "…"}]}).to_dict() == {"q1": {"a": 1}}
+    for table in ([{"user": 1, "item": 2, "ratings": 3}], [{"user": 1, "item": [2], "ratings": [3]}]):
+        assert fn.Qrels(table, columns={"label": "ratings"}).to_dict() == {1: {2: 3}}
+    for wrong in ({"query": "q", "ratings": []}, {"ratings": []}, {"query": "s"}, {"query": "s", "ratings": 3}):
+        rows = [*JUDGMENTS["lists of ratings"], wrong | {"query": "q1"} if wrong.get("query") == "q" else wrong]
+        refused("`truth`, row 3: each query must stand in one record, as 'query'", fn.Qrels, rows)
     assert fn.Qrels([{"query": "q", "ratings": [{"docId": "a", "rating": "1.5"}]}]).to_dict() == {"q": {"a": 1.5}}
     with pytest.raises(fn.InvalidInputError, match="hit 0: rating must be a number, but is 'high'"):
         fn.Qrels([{"query": "q", "ratings": [{"docId": "a", "rating": "high"}]}])
@@ -366,6 +348,22 @@ class Node:
 
 
 @dataclass
+class NodeWithScore:
+    """What LlamaIndex's retrievers return."""
+
+    node: Node
+    score: float | None = None
+
+
+@dataclass
+class Hit:
+    """What points of Qdrant, hits of Milvus and documents of Haystack have."""
+
+    id: str
+    score: float | None = None
+
+
+@dataclass
 class Response:
     """What LlamaIndex's query engines return."""
 
@@ -397,3 +395,177 @@ def test_an_object_with_a_frame_says_so():
         fn.InvalidTypeError, match=r"is of type LabelledRagDataset. Give its frame: truth.to_pandas\(\)$"
     ):
         fn.evaluate(LabelledRagDataset(), {"q": ["a"]}, "rr")
+
+
+TRUTH = {"q1": {"d1", "d2"}, "q2": ["d3"]}
+RETRIEVED = {"q1": ["d9", "d1"], "q2": ["d3"], "q3": []}
+OBJECTS = {
+    "LangChain": lambda name: Document("…", name),
+    "LangChain with distances": lambda name: (Document("…", name), int(name[1:]) / 9),
+    "LlamaIndex": lambda name: NodeWithScore(Node(name), 1 / int(name[1:])),
+    "LlamaIndex's nodes": Node,
+    "Haystack": lambda name: Hit(name, 0.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", OBJECTS)
+def test_results_of_retrievers(form):
+    expected = fn.evaluate(TRUTH, RETRIEVED, "rr, recall@1, ndcg")
+    run = {query: [OBJECTS[form](name) for name in names] for query, names in RETRIEVED.items()}
+    for evaluate in (fn.evaluate, fn.reference.evaluate):
+        assert evaluate(TRUTH, run, "rr, recall@1, ndcg").to_dict() == expected.to_dict()
+    if form == "Haystack":
+        output = {query: {"documents": documents} for query, documents in run.items()}
+        assert fn.evaluate(TRUTH, output, "rr, recall@1, ndcg").to_dict() == expected.to_dict()
+    by_position = fn.evaluate([list(ids) for ids in TRUTH.values()], list(run.values())[:2], "rr, recall@1, ndcg")
+    assert by_position.values.tolist() == expected.values[:2].tolist()
+    truth = {query: [OBJECTS[form](name) for name in sorted(names)] for query, names in TRUTH.items()}
+    assert fn.evaluate(truth, run, "rr, recall@1, ndcg").to_dict() == expected.to_dict()
+    on_both_sides = fn.evaluate(list(truth.values()), list(run.values())[:2], "rr, recall@1, ndcg")
+    assert on_both_sides.values.tolist() == by_position.values.tolist()
+    fused = fn.fuse({"a": run, "b": RETRIEVED}, "rrf").to_dict()
+    assert list(fused["q1"]) == ["d9", "d1"]
+
+
+@dataclass
+class Answer:
+    """What clients return: points of Qdrant, objects of Weaviate."""
+
+    points: list | None = None
+    objects: list | None = None
+
+
+@dataclass
+class WeaviateObject:
+    uuid: uuid.UUID
+
+
+Row = collections.namedtuple("Row", "id distance")
+FALLING = {"d9": 0.8, "d1": 0.5, "d3": 0.2}
+CLIENTS = {
+    "Qdrant": (lambda name: Hit(name, FALLING[name]), lambda hits: Answer(points=hits), ""),
+    "Qdrant's REST": (lambda name: {"id": name, "score": FALLING[name]}, lambda hits: {"points": hits}, ""),
+    "Pinecone": (lambda name: {"id": name, "score": FALLING[name]}, lambda hits: {"matches": hits}, ""),
+    "Elasticsearch": (lambda name: {"_index": "i", "_id": name, "_score": FALLING[name], "_source": {"x": 1}},
+        lambda hits: {"took": 3, "hits": {"total": {"value": 2}, "hits": hits}}, ""),
+    "Milvus, L2": (lambda name: {"id": name, "distance": 1 - FALLING[name], "entity": {}}, list, "negative values"),
+    "Milvus, COSINE": (lambda name: {"id": name, "distance": FALLING[name], "entity": {}}, list, "as similarities"),
+    "pgvector": (lambda name: {"id": name, "document": "text", "distance": 1 - FALLING[name]}, list, "negative"),
+    "pgvector's named tuples": (lambda name: Row(name, 1 - FALLING[name]), tuple, "column 'distance' has distances"),
+    "texts without scores": (lambda name: {"id": name, "text": "…"}, list, ""),
+    "ranks": (lambda name: {"docid": name, "id": 7, "rank": int(10 - 9 * FALLING[name])}, list, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_results_of_search_clients(client):
+    """The list of each query is the best first, whether numbers are distances or similarities."""
+    hit, answer, note = CLIENTS[client]
+    expected = fn.evaluate(TRUTH, RETRIEVED, "rr, recall@1, ndcg")
+    run = {query: answer([hit(name) for name in names]) for query, names in RETRIEVED.items()}
+    for evaluate in (fn.evaluate, fn.reference.evaluate):
+        result = evaluate(TRUTH, run, "rr, recall@1, ndcg")
+        assert result.to_dict() == expected.to_dict()
+    assert note in str(fn.evaluate(TRUTH, run, "rr"))
+    assert {query: list(fn.Run(run)[query]) for query in fn.Run(run)} == RETRIEVED
+    assert fn.evaluate(TRUTH, fn.Run(run, duplicates="first"), "rr").means() == fn.evaluate(TRUTH, run, "rr").means()
+
+
+def test_hits_of_search_clients_by_score_and_by_named_fields():
+    """Hits with scores may be in any order."""
+    hits = {"q1": [{"id": "d1", "score": 0.2}, {"id": "d9", "score": 0.8}], "q2": []}
+    assert fn.Run(hits).to_dict() == {"q1": {"d1": 0.2, "d9": 0.8}, "q2": {}}
+    named = {"q1": [{"key": "d1", "points": 2.0}]}
+    assert fn.Run(named, columns={"document": "key", "score": "points"}).to_dict() == {"q1": {"d1": 2.0}}
+    again = {"q1": [{"id": "d1", "score": 0.2}, {"id": "d1", "score": 0.8}]}
+    assert fn.Run(again, duplicates="best").to_dict() == {"q1": {"d1": 0.8}}
+    key = uuid.UUID(int=7)
+    assert fn.Run({"q1": Answer(objects=[WeaviateObject(key)])}).to_dict() == {"q1": {str(key): -1.0}}
+
+
+def test_documents_without_ids_are_refused():
+    run = {"q1": [Document("a", "d1"), Document("b")]}
+    refused(r"document 1 of query 'q1', a Document, has none. Give ids", fn.evaluate, TRUTH, run, "rr")
+    message = r"the qrels: each document must have an id, .* document 1 of query 'q1'"
+    refused(message, fn.evaluate, run, {"q1": ["d1"]}, "rr")
+    message = "must map each query to a list of documents, but 'q2' maps to 3"
+    refused(message, fn.evaluate, TRUTH, {"q1": [Node("d1")], "q2": 3}, "rr")
+    refused("document d1 of query q1 is in places 0 and 1", fn.evaluate, TRUTH, {"q1": [Node("d1"), Node("d1")]}, "rr")
+
+
+def test_golden_sets():
+    """TruLens's golden set has texts with scores, 1 if left out, beside what the model should answer."""
+    golden = [
+        {"query": "q1", "expected_response": "",
+            "expected_chunks": [{"text": "A", "expect_score": 0.5}, {"text": "B"}]},
+        {"query": "q2", "expected_chunks": [{"text": "C", "expect_score": 2}]},
+    ]  # fmt: skip
+    run = {"q1": ["B", "x"], "q2": ["y", "C"]}
+    labels = {"q1": {"A": 0.5, "B": 1}, "q2": {"C": 2}}
+    for convention in ("default", "trulens"):
+        found = fn.evaluate(golden, run, "ndcg, rr", convention=convention)
+        assert found.to_dict() == fn.evaluate(labels, run, "ndcg, rr", convention=convention).to_dict()
+    with pytest.raises(fn.InvalidInputError, match=r"row 1: expected_chunks must be a list of dicts with a text"):
+        fn.evaluate([golden[0], {"query": "q2", "expected_chunks": ["C"]}], run, "rr")
+    for wrong in (golden[0], {"query": ["q"], "expected_chunks": []}, {"expected_chunks": []}):
+        refused("row 1: each query must stand in one record", fn.evaluate, [golden[0], wrong], run, "rr")
+    for chunks in ([{"text": ["A"]}], [{"text": None}], None):
+        with pytest.raises(fn.InvalidInputError, match="row 1: expected_chunks must be a list of dicts with a text"):
+            fn.evaluate([golden[0], {"query": "q2", "expected_chunks": chunks}], run, "rr")
+    refused(r"row 1: expected_chunks must be .* but is 3", fn.evaluate, [golden[0], 3], run, "rr")
+
+
+OF_USERS = "ndcg@10,map,rr,recall"
+
+
+class Collection:
+    def __init__(self, columns, fields=("user_id",)):
+        self.key_fields = fields
+        self._columns = columns
+
+    def to_df(self):
+        return pytest.importorskip("pandas").DataFrame(self._columns)
+
+
+def test_collections_give_the_values_of_dicts():
+    relevant = {1: {10: 3.0, 11: 1.0}, 2: {10: 2.0}}
+    truth = Collection({"user_id": [1, 1, 2], "item_id": [10, 11, 10], "rating": [3.0, 1.0, 2.0], "rank": [1, 2, 1]})
+    ids = {"user_id": [1, 1, 1, 2, 2], "item_id": [12, 10, 11, 10, 13]}
+    ranks, scores = [1, 2, 3, 1, 2], [1.0, 2.0, 3.0, 1.0, 2.0]
+    for fields, values in (
+        ({"rank": ranks}, [-1, -2, -3, -1, -2]),
+        ({"rank": ranks, "score": scores}, [-1, -2, -3, -1, -2]),
+        ({"rank": [np.nan] * 5, "score": scores}, scores),
+    ):
+        run = {1: {}, 2: {}}
+        for user, item, value in zip(*ids.values(), values, strict=True):
+            run[user][item] = value
+        expected = fn.evaluate(relevant, run, OF_USERS).to_dict()
+        assert fn.evaluate(truth, Collection(ids | fields), OF_USERS).to_dict() == expected
+        assert fn.evaluate(relevant, Collection(ids | fields), OF_USERS).to_dict() == expected
+
+
+def test_keys_of_two_fields_are_refused():
+    with pytest.raises(fn.InvalidInputError, match=re.escape("of one field, the user or query, but has 'user_id'")):
+        fn.evaluate(Collection({}, ("user_id", "fold")), {1: [2]}, "rr")
+
+
+@pytest.mark.peers
+def test_lenskit_collections_give_its_values():
+    data, ranking = pytest.importorskip("lenskit.data"), pytest.importorskip("lenskit.metrics.ranking")
+    random = np.random.default_rng(4)
+    items = [f"i{number}" for number in range(30)]
+    liked, recommended = data.ItemListCollection(["user_id"]), data.ItemListCollection(["user_id"])
+    for user in range(40):
+        ratings = random.integers(1, 6, 5).astype(float)
+        liked.add(data.ItemList(random.choice(items, 5, replace=False), rating=ratings), user)
+        scores = random.random(8).round(1)
+        recommended.add(data.ItemList(random.choice(items, 8, replace=False), scores=scores, ordered=True), user)
+    result = fn.evaluate(liked, recommended, "nDCG@5,RR@5,R@5", convention="lenskit")
+    pairs = [(recommended.lookup(user_id=user), liked.lookup(user_id=user)) for user in range(40)]
+    for name, metric in (("NDCG", "nDCG@5"), ("RecipRank", "RR@5"), ("Recall", "R@5")):
+        theirs = [getattr(ranking, name)(5).measure_list(*pair) for pair in pairs]
+        assert result[metric] == pytest.approx(theirs, rel=1e-6, abs=1e-12)
+    run = recommended.to_df()
+    frames = fn.evaluate(liked.to_df(), run.assign(score=-run["rank"]), OF_USERS)
+    assert fn.evaluate(liked, recommended, OF_USERS).values.tobytes() == frames.values.tobytes()

@@ -10,6 +10,7 @@ import tempfile
 import threading
 
 import pytest
+from refusals import refused
 
 import fastndcg as fn
 from fastndcg.cli import main
@@ -96,8 +97,7 @@ def test_addresses_keep_their_slashes(store):
         (f"{ROOT}/*.nothing", f"{ROOT}/\\*.nothing must name Parquet files, but no file"),
     ):
         for path in (address, pathlib.PurePosixPath(address)):
-            with pytest.raises((fn.InvalidInputError, FileNotFoundError), match=message):
-                fn.Run(path)
+            refused(message, fn.Run, path, error=(fn.InvalidInputError, FileNotFoundError))
 
 
 def test_local_files_by_address(tmp_path):
@@ -124,8 +124,7 @@ def test_files_of_the_web(tmp_path):
             root = f"http://127.0.0.1:{server.server_port}"
             for name in ("r.trec.gz", "r.feather", "r.parquet", "r.trec.gz?token=1"):
                 assert fn.evaluate(QRELS, f"{root}/{name}", "ndcg,rr").to_dict() == EXPECTED
-            with pytest.raises(OSError, match=f"{root}/absent.run"):
-                fn.Run(f"{root}/absent.run")
+            refused(f"{root}/absent.run", fn.Run, f"{root}/absent.run", error=OSError)
         finally:
             server.shutdown()
             thread.join()
@@ -137,8 +136,7 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 
 def test_unknown_protocols():
-    with pytest.raises(fn.InvalidInputError, match=r"'foo://x/y.run' must be the address of .* not known: foo"):
-        fn.Run("foo://x/y.run")
+    refused(r"'foo://x/y.run' must be the address of .* not known: foo", fn.Run, "foo://x/y.run")
     if "s3fs" not in sys.modules:
         with pytest.raises(fn.MissingPackageError, match=r"reading s3://b/y.run needs s3fs, .* pip install s3fs"):
             fn.evaluate(QRELS, pathlib.PurePosixPath("s3://b/y.run"), "rr")
@@ -154,8 +152,7 @@ def test_addresses_without_fsspec(monkeypatch, capsys):
         lambda: fn.evaluate(QRELS, "s3://b/y.parquet", "rr"),
         lambda: fn.Run(pathlib.PurePosixPath("s3://b/y.parquet")),
     ):
-        with pytest.raises(fn.MissingPackageError, match=message):
-            call()
+        refused(message, call, error=fn.MissingPackageError)
     for arguments in (["s3://b/y.parquet"], ["s3://b/y.parquet", "a.run"]):
         assert main(["evaluate", *arguments]) == 2
         assert "needs fsspec" in capsys.readouterr().err
@@ -176,5 +173,4 @@ class LibraryError(Exception):
 def test_errors_of_libraries_name_the_address(monkeypatch):
     system = type(fsspec.filesystem("memory"))
     monkeypatch.setattr(system, "open", lambda *_, **__: BrokenFile())
-    with pytest.raises(OSError, match=f"LibraryError: no credentials for .*: '{ROOT}/r.run'"):
-        fn.Run(f"{ROOT}/r.run")
+    refused(f"LibraryError: no credentials for .*: '{ROOT}/r.run'", fn.Run, f"{ROOT}/r.run", error=OSError)

@@ -149,12 +149,20 @@ def test_text_lines_kernel_parses_most_numbers():
 RUN_TEXT = "".join(f"q{q} Q0 d{d} 0 {(7 * d + q) % 11} name\n" for q in range(4) for d in range(9))
 
 
+def write_feather():
+    file = io.BytesIO()
+    table = pytest.importorskip("pyarrow").table({"query": ["q", "q"], "doc": ["d", "e"], "score": [1, 2]})
+    pytest.importorskip("pyarrow.feather").write_feather(table, file)
+    return file.getvalue()
+
+
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"])
-@pytest.mark.parametrize("text", [
-    '{"q": {"d": 1, "e": 2}}', "query,doc,score\nq,d,1\nq,e,2\n", "q\td\t1\nq\te\t2\n", "q Q0 d 1 2 n\nq Q0 e 2 1 n\n",
-])  # fmt: skip
-def test_formats_of_standard_input(monkeypatch, pack, text):
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(text.encode())))))
+@pytest.mark.parametrize("content", [
+    b'{"q": {"d": 1, "e": 2}}', b"query,doc,score\nq,d,1\nq,e,2\n", b"q\td\t1\nq\te\t2\n",
+    b"q Q0 d 1 2 n\nq Q0 e 2 1 n\n", write_feather(),
+], ids=["JSON", "CSV", "MS MARCO", "TREC", "Arrow"])  # fmt: skip
+def test_formats_of_standard_input(monkeypatch, pack, content):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(content)))))
     assert repr(fn.Run("-")) == "Run of 1 queries, 2 documents, from standard input"
     refused(r"^standard input must hold lines of query", fn.Run, "-")
 

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from table_forms import LIBRARY_FORMS, USUAL_FORMS
 
 import fastndcg as fn
 
@@ -114,17 +115,13 @@ def test_names_for_each_side():
     assert same.mean() == {"tau_b": 1.0}
 
 
-LISTS = {
-    "pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table, "columns": dict,
-    "records": lambda columns: [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
-    "hugging face": lambda columns: pytest.importorskip("datasets").Dataset.from_dict(columns),
-}  # fmt: skip
+LISTS = USUAL_FORMS | {"Hugging Face": LIBRARY_FORMS["Hugging Face"]}
 
 
 @pytest.mark.parametrize("form", LISTS)
-def test_row_for_each_query_with_lists_of_ids(form):
+def test_row_for_each_query_with_lists_of_ids(form, tmp_path):
     """LlamaIndex, MLflow, ragas: relevant and retrieved ids in one table, or in one table each."""
-    make = LISTS[form]
+    make = lambda columns: LISTS[form](pa.table(columns), tmp_path)  # noqa: E731
     rows = {"query": ["what", "who"], "expected_ids": [["n1", "n9"], ["n2"]], "retrieved_ids": [["n3", "n1"], ["n2"]]}
     expected = fn.evaluate({"what": {"n1", "n9"}, "who": {"n2"}}, {"what": ["n3", "n1"], "who": ["n2"]}, "rr,recall")
     one = fn.evaluate(make(rows), metrics="rr,recall")
@@ -134,7 +131,7 @@ def test_row_for_each_query_with_lists_of_ids(form):
     assert fn.evaluate(make(truth), make(run), "rr,recall").to_dict() == expected.to_dict()
     assert fn.evaluate(make(truth), {"what": {"n1": 2.0, "n3": 1.0}, "who": {"n2": 1.0}}, "rr").mean() == {"RR": 1.0}
     named = {"question_id": rows["query"], "gold things": rows["expected_ids"], "got": rows["retrieved_ids"]}
-    if form != "columns":  # a dict shows by usual names that it has columns
+    if form not in ("dict of columns", "JSON Lines"):  # which show by usual names that they have columns
         relevant, retrieved = {"document": "gold things"}, {"document": "got"}
         found = fn.evaluate(
             fn.Qrels(make(named), columns=relevant), fn.Run(make(named), columns=retrieved), "rr,recall"

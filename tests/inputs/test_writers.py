@@ -188,8 +188,7 @@ def test_what_cannot_be_written_is_refused(run, name, arguments, message, tmp_pa
 
 def test_paths_must_be_paths_and_compressed_files_have_no_date(tmp_path):
     for path in (3, None, b"x"):
-        with pytest.raises(fn.InvalidTypeError, match="`path` must be the path of a file"):
-            fn.Run({"q": {"d": 1}}).write(path)
+        refused("`path` must be the path of a file", fn.Run({"q": {"d": 1}}).write, path, error=fn.InvalidTypeError)
     run = fn.Run(RUN)
     for name in ("a.json.gz", "b.json.gz"):
         run.write(tmp_path / name)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
+from refusals import refused, refuses
 from strategies import examples
 
 import fastndcg as fn
@@ -263,7 +263,8 @@ def test_a_system_alone_has_priorities():
     assert (row.query, row.document, row.reason) == ("q2", "z", "priority 0; rank 1 of a")
 
 
-@pytest.mark.parametrize(("changes", "message"), [
+GIVEN = {"truth": QRELS, "systems": SYSTEMS}
+test_what_bounds_refuse = refuses(lambda changes: fn.bounds(**GIVEN | {"metrics": "p@2"} | changes), [
     ({"metrics": "bpref"}, "`metrics` must have bounds over all labels.* RR, Success, not for bpref"),
     ({"metrics": "gm(ap)"}, r"not for gm\(AP\)"),
     ({"labels": (0, 2)}, "must be among `labels`, which are 0, 2, but is 1"),
@@ -277,21 +278,14 @@ def test_a_system_alone_has_priorities():
     ({"metrics": "ap@2", "convention": "default(ap_denominator=n_hits)"}, "must have ap_denominator"),
     ({"systems": {"a": fn.Run({"q1": ["d1", "d1"]}, duplicates="counted")}}, "must have each document once"),
 ])  # fmt: skip
-def test_what_bounds_refuse(changes, message):
-    arguments = {"truth": QRELS, "systems": SYSTEMS, "metrics": "p@2"} | changes
-    with pytest.raises(fn.InvalidInputError, match=message):
-        fn.bounds(arguments.pop("truth"), arguments.pop("systems"), arguments.pop("metrics"), **arguments)
 
 
-@pytest.mark.parametrize(("changes", "message"), [
+test_what_judge_next_refuses = refuses(lambda changes: fn.judge_next(**GIVEN | {"metric": "p@2", "n": 1} | changes), [
     ({"n": 0}, "`n` must be a whole number of 1 or more, not 0"),
     ({"method": "mtf"}, "`method` must be one of difference, move_to_front"),
     ({"metric": "p@2, rr"}, "`metric` must be one metric"),
     ({"systems": {"a": SYSTEMS["a"]}}, "`systems` must have two"),
 ])  # fmt: skip
-def test_what_judge_next_refuses(changes, message):
-    arguments = {"systems": SYSTEMS, "metric": "p@2", "n": 1} | changes
-    refused(message, fn.judge_next, QRELS, **arguments)
 
 
 def test_names_of_systems_and_metrics_are_checked():

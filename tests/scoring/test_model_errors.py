@@ -73,8 +73,7 @@ WRONG = {
 def test_error_of_vectors(vectors, options, message, monkeypatch):
     for n_bytes in (1 << 20, 1):  # all rows are measured at once, or each alone
         monkeypatch.setattr("fastndcg.scoring.vectors.BLOCK_BYTES", n_bytes)
-        with pytest.raises((fn.InvalidInputError, fn.InvalidTypeError), match=message):
-            fn.Embeddings(*vectors, **options)
+        refused(message, fn.Embeddings, *vectors, error=(fn.InvalidInputError, fn.InvalidTypeError), **options)
 
 
 WRONG_CALLS = {
@@ -94,11 +93,9 @@ WRONG_CALLS = {
 
 @pytest.mark.parametrize(("truth", "options", "message"), WRONG_CALLS.values(), ids=WRONG_CALLS)
 def test_error_of_a_call_comes_before_scores(no_scores, truth, options, message):
-    named = {name: value for name, value in options.items() if name in ("exclude", "candidates", "missing_truth")}
-    others = {name: value for name, value in options.items() if name not in named}
-    for evaluate in (fn.evaluate, lambda truth, model, metrics, **more: fn.Evaluator(truth, metrics, **more)(model)):
-        with pytest.raises(fn.FastndcgError, match=message):
-            evaluate(truth, make_model("embeddings", **named), METRICS, **others)
+    for evaluate in (fn.evaluate, lambda truth, model, metrics: fn.Evaluator(truth, metrics)(model)):
+        call = lambda evaluate=evaluate: evaluate(truth, make_model("embeddings", **options), METRICS)  # noqa: E731
+        refused(message, call, error=fn.FastndcgError)
 
 
 def test_wrong_label_names_its_user(no_scores):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import fastndcg as fn
 
@@ -109,11 +110,8 @@ def test_bfloat16_biases_and_blocks():
     assert_values_of(model, scores.astype(bfloat16).astype("f4"))
 
 
-@pytest.mark.parametrize(("dtype", "options", "message"), [
+test_wrong_dtypes = refuses(lambda dtype, options: fn.Embeddings(*np.zeros((2, 1, 2), dtype), **options), [
     ("f4", {"similarity": "hamming"}, "packed bits of dtype uint8"),
     ("u1", {"similarity": "hamming", "item_biases": [0.0]}, "`item_biases` must be left out"),
     ("i2", {}, "must be of dtype float16, bfloat16"), ("i1", {"similarity": "cosine"}, "vectors with a direction"),
-])  # fmt: skip
-def test_wrong_dtypes(dtype, options, message):
-    with pytest.raises(fn.FastndcgError, match=message):
-        fn.Embeddings(np.zeros((1, 2), dtype), np.zeros((1, 2), dtype), **options)
+], error=fn.FastndcgError)  # fmt: skip

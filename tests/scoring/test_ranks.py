@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_options import choose
+from model_options import ITEMS, LIKED, N_ITEMS, N_USERS, SCORES, SELECTIONS, USERS, choose, draw_case, make_model
 from strategies import examples
 
 import fastndcg as fn
@@ -12,52 +12,11 @@ from fastndcg.reference import list_scores
 
 METRICS = "ndcg@10, ndcg, recall@100, rr, auc, ap, p@10, rank, num_ret"
 TIES = ("average", "input", "input_reversed", "id_ascending", "id_descending", "best", "worst")
-N_USERS, N_ITEMS, N_LIKED = 61, 530, 4
 MODELS = ("embeddings", "scorer")
-
-
-def make_case(dtype="f4", n_columns=5):
-    """Return graded truth and factors of small whole numbers, whose scores are exact and often equal."""
-    rng = np.random.default_rng(5)
-    users, items = (rng.integers(-2, 3, (n, n_columns)).astype(dtype) for n in (N_USERS, N_ITEMS))
-    liked = np.stack([rng.choice(N_ITEMS, N_LIKED, replace=False) for _ in range(N_USERS)])
-    offsets = np.arange(N_USERS + 1) * N_LIKED
-    liked_items = liked.reshape(-1)
-    return fn.Interactions(liked_items, rng.integers(0, 4, len(liked_items)), offsets, n_items=N_ITEMS), users, items
-
-
-LIKED, USERS, ITEMS = make_case()
-SCORES = USERS @ ITEMS.T
-
-
-def list_liked(user):
-    return set(LIKED.items[LIKED.offsets[user] : LIKED.offsets[user + 1]].tolist())
-
-
-def make_selections():
-    rng = np.random.default_rng(6)
-    seen = [set(rng.choice(N_ITEMS, 30, replace=False).tolist()) - list_liked(user) for user in range(N_USERS)]
-    own = [set(rng.choice(N_ITEMS, 90, replace=False).tolist()) | list_liked(user) for user in range(N_USERS)]
-    shared = set(range(0, N_ITEMS, 3)) | set(LIKED.items.tolist())
-    return {
-        "all": {},
-        "exclude": {"exclude": seen},
-        "own candidates": {"candidates": own},
-        "own candidates, exclude": {"candidates": own, "exclude": seen},
-        "candidates": {"candidates": shared},
-        "candidates, exclude": {"candidates": shared, "exclude": seen},
-        "skip": {"exclude": set(range(90)), "missing_truth": "skip"},
-        "unretrieved": {"candidates": range(200), "exclude": seen, "missing_truth": "unretrieved"},
-    }
-
-
-SELECTIONS = make_selections()
-
-
-def make_model(kind):
-    if kind == "embeddings":
-        return fn.Embeddings(USERS, ITEMS)
-    return fn.Scorer(lambda users: SCORES[users], n_items=N_ITEMS, n_users=N_USERS)
+MISSING = {
+    "skip": {"exclude": set(range(90)), "missing_truth": "skip"},
+    "unretrieved": {"candidates": range(200), **SELECTIONS["exclude"], "missing_truth": "unretrieved"},
+}
 
 
 def assert_same(results, others):
@@ -68,7 +27,7 @@ def assert_same(results, others):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize("selection", SELECTIONS.values(), ids=SELECTIONS)
+@pytest.mark.parametrize("selection", (SELECTIONS | MISSING).values(), ids=SELECTIONS | MISSING)
 def test_values_are_those_of_the_score_matrix(kind, selection):
     for ties in TIES:
         dense, model = (
@@ -82,7 +41,7 @@ def test_values_are_those_of_the_score_matrix(kind, selection):
 @pytest.mark.parametrize("rows", ["query", "pair"])
 @pytest.mark.parametrize("competitors", ["all", "nonrelevant"])
 def test_pairs_are_those_of_the_score_matrix(kind, rows, competitors):
-    for selection in (SELECTIONS["exclude"], SELECTIONS["unretrieved"]):
+    for selection in (SELECTIONS["exclude"], MISSING["unretrieved"]):
         for ties in ("average", "input", "worst", "mean_rank"):
             dense, model = (
                 fn.evaluate_pairs(
@@ -100,7 +59,7 @@ def test_pairs_are_those_of_the_score_matrix(kind, rows, competitors):
 @pytest.mark.parametrize("metrics", ["bpref", "Judged@10, ndcg@10"])
 def test_metrics_that_read_unjudged_items(kind, metrics):
     dense, model = (
-        fn.evaluate(LIKED, choose(predictions, exclude=SELECTIONS["exclude"]["exclude"]), metrics)
+        fn.evaluate(LIKED, choose(predictions, **SELECTIONS["exclude"]), metrics)
         for predictions in (SCORES, make_model(kind))
     )
     assert_same(model, dense)
@@ -121,7 +80,7 @@ def test_conventions_that_change_candidates(field):
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("n_columns", [1, 7, 64, 131])
 def test_dtypes_and_lengths_of_vectors(dtype, n_columns):
-    liked, users, items = make_case(dtype, n_columns)
+    liked, users, items = draw_case(dtype, n_columns)
     dense = users.astype("f8") @ items.T.astype("f8")
     assert_same(fn.evaluate(liked, fn.Embeddings(users, items), METRICS), fn.evaluate(liked, dense, METRICS))
 
