@@ -81,8 +81,7 @@ DEFINITIONS = {
         ("nugget_recall@2", RANKING, [], 2 / 4),  # s, t, u and v are nuggets, v of no document
         ("nugget_recall(rel=2)@2", RANKING, [], (1 / 2 + 1 / 2) / 4),
         ("nugget_recall(rel=2,partial=0.25)", RANKING, ["v"], 3 * 0.25 / 4),
-        ("nugget_recall(rel=2,partial=0)@2", RANKING, [], 0.0),
-        ("nugget_recall@2", [], [ONE], 0.0),
+        ("nugget_recall(rel=2,partial=0)@2", RANKING, [], 0.0), ("nugget_recall@2", [], [ONE], 0.0),
         ("nugget_recall", [NONE], [], 0 / 4),
     ],
 }  # fmt: skip
@@ -129,18 +128,14 @@ def test_diversity_metric_equals_definition(evaluate, metric, documents, unretri
     # s at ranks 1 and 2, 1 and 3, or 2 and 3
     ("nERR-IA", [ONE, ONE, NONE], ((1 + 1 / 4) + (1 + 1 / 6) + (1 / 2 + 1 / 6)) / 3 / (1 + 1 / 4)),
     ("NRBP", [ONE, ONE, NONE], (3 / 4) * ((1 + 1 / 4) + (1 + 1 / 8) + (1 / 2 + 1 / 8)) / 3),
-    ("nNRBP", [THIRD, NONE], (1 + 1 / 2) / 2),
-    ("alpha-DCG@1", [ONE, NONE, NONE], 1 / 3),
-    ("ERR-IA@1", [TWO, ONE, NONE], (2 / 2 + 1 / 2 + 0) / 3),
-    ("P-IA@1", [TWO, ONE, NONE], (2 / 2 + 1 / 2 + 0) / 3),
+    ("nNRBP", [THIRD, NONE], (1 + 1 / 2) / 2), ("alpha-DCG@1", [ONE, NONE, NONE], 1 / 3),
+    ("ERR-IA@1", [TWO, ONE, NONE], (2 / 2 + 1 / 2 + 0) / 3), ("P-IA@1", [TWO, ONE, NONE], (2 / 2 + 1 / 2 + 0) / 3),
     ("MAP-IA", [ONE, NONE], (1 + 1 / 2) / 2),
     # without s: one of three pairs of ranks; without t: two of three
     ("S-recall@1", [ONE, TWO, NONE], (2 / 3 + 1 / 3) / 2),
     # two of three documents: only s with st, or st with u, lack none of s, t and u: one pair of three
-    ("all_evidence@2", [ONE, TWO, THIRD], 1 / 3),
-    ("all_evidence@2", ["s", "t", NONE, NONE], 1 / 6),
-    ("all_evidence@1", [ONE, TWO], 1 / 2),
-    ("all_evidence@3", ["s", "t", "u", NONE, NONE, NONE], 1 / 20),
+    ("all_evidence@2", [ONE, TWO, THIRD], 1 / 3), ("all_evidence@2", ["s", "t", NONE, NONE], 1 / 6),
+    ("all_evidence@1", [ONE, TWO], 1 / 2), ("all_evidence@3", ["s", "t", "u", NONE, NONE, NONE], 1 / 20),
     ("nugget_recall@1", [ONE, TWO, NONE], (2 / 3 + 1 / 3) / 4),
 ])  # fmt: skip
 @EVALUATE

@@ -39,13 +39,6 @@ def test_every_extra_is_in_the_table():
     assert set(re.findall(r"`(\w+)`", first_cells)) == set(PROJECT["optional-dependencies"])
 
 
-def test_links_lead_somewhere():
-    named = re.findall(r"\]\((?!http)([^)]+)\)|`((?:fastndcg|scripts|tests|benchmarks)/[\w./]+)`", README)
-    assert len(named) > 9
-    for link, name in named:
-        assert (ROOT / (link or name)).exists(), link or name
-
-
 def test_readme_of_a_package_index():
     """A package index gets the README without pictures and links that only a clone has."""
     hook = PROJECT_FILE["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]

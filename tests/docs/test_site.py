@@ -116,20 +116,12 @@ def test_pages_fit_a_phone_without_errors_and_requests(tmp_path):
 
 
 @pytest.mark.peers
-@pytest.mark.parametrize(
-    ("words", "page"),
-    [
-        ("nDCG", "ndcg"),
-        ("ties", "ties"),
-        ("LightGBM", "lightgbm"),
-        ("trec_eval", "trec_eval"),
-        ("no metric is called", "errors"),
-        ("qrels and run must have a query in common", "errors"),
-        ("Parquet file by user", "start/data_platform"),
-        ("LightGBM digits", "start/learning_to_rank"),
-        ("number different trec_eval", "numbers/trec_eval"),
-    ],
-)
+@pytest.mark.parametrize(("words", "page"), [
+    ("nDCG", "ndcg"), ("ties", "ties"), ("LightGBM", "lightgbm"), ("trec_eval", "trec_eval"),
+    ("no metric is called", "errors"), ("qrels and run must have a query in common", "errors"),
+    ("Parquet file by user", "start/data_platform"), ("LightGBM digits", "start/learning_to_rank"),
+    ("number different trec_eval", "numbers/trec_eval"),
+])  # fmt: skip
 def test_search_finds(driver, words, page):
     driver.get(f"{(SITE / 'search.html').as_uri()}?q={words.replace(' ', '+')}")
     script = "return [...document.querySelectorAll('#search-results ul.search li a')].map(a => a.href)"

@@ -9,13 +9,16 @@ import pytest
 import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from refusals import refused
+from refusals import refused, refuses
 
 import fastndcg as fn
 from fastndcg.explaining.change import compute_shapley_values, find_p_values
 from fastndcg.explaining.moves import KINDS
 from fastndcg.statistics.settings import Settings
 
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 DOCUMENTS = "abcdef"
 ADDITIVE = ("ndcg@2", "ndcg", "dcg(gain=exp2)@3", "cg@2", "rbp(p=0.5)", "p@3", "p", "recall@2", "num_rel_ret@3")
 OTHERS = ("map", "rr", "err@3", "success@1", "bpref", "judged@2")
@@ -132,41 +135,39 @@ def test_queries_that_one_mean_counts_are_the_part_of_queries():
     assert float(zero.parts["ranking"]) == pytest.approx((1 / 3) / 3)
 
 
-def test_other_queries_are_the_part_of_queries_alone():
-    """No mix of settings is evaluated if the means have no query in common."""
-    parts = find_parts({"q1": {"a": 1}}, {"q1": ["x", "a"]}, {"q2": ["a"]}, "rr", truth_after={"q2": {"a": 1}})
-    assert parts == {"queries": 0.5, "judgments": 0, "convention": 0, "ranking": 0}
+RUN = {"q1": ["a"], "q2": ["x", "a"]}
+BOTH, LOST = {"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": {"a": 1}, "q2": {"a": 0}}
+PARTS = {  # judgments, runs before and after, metric, settings, parts other than 0, queries of both, before and after
+    "no query in common": ({"q1": {"a": 1}}, {"q1": ["x", "a"]}, {"q2": ["a"]}, "rr",
+        {"truth_after": {"q2": {"a": 1}}}, {"queries": 1 - 1 / 2}, (0, 1, 1)),
+    # no run has a query of the other judgments: the means are 0.5, of q1 and q2, and 1
+    "judgments and a run without a common query": (BOTH, {"q1": ["a"]}, {"q2": ["a"]}, "rr",
+        {"truth_after": {"q2": {"a": 1}}}, {"queries": -1 / 4, "ranking": 3 / 4}, (1, 1, 0)),
+    # a query that loses its only relevant document leaves the mean: that is a change of queries
+    "a query that becomes undefined": (BOTH, RUN, RUN, "ndcg", {"truth_after": LOST},
+        {"queries": 1 - (1 + 1 / log2(3)) / 2}, (1, 1, 0)),
+    "a query that becomes 0": (BOTH, RUN, RUN, "ndcg", {"truth_after": LOST, "convention": "default(undefined=0)"},
+        {"judgments": -1 / log2(3) / 2}, (2, 0, 0)),
+    # a relevant document that no run retrieves changes the ideal ranking
+    "another ideal ranking": ({"q": {"a": 1}}, {"q": ["a"]}, {"q": ["a"]}, "ndcg@2",
+        {"truth_after": {"q": {"a": 1, "z": 1}}}, {"judgments": 1 / (1 + 1 / log2(3)) - 1}, (1, 0, 0)),
+    "arrays, which are cut alike": ([1, 0, 0, 1], [2, 1, 2, 1], [2, 1, 1, 2], "rr",
+        {"truth_after": [0, 1, 0, 1], "offsets": [0, 2, 4]}, {"judgments": -0.25, "ranking": 0.25}, (2, 0, 0)),
+}  # fmt: skip
 
 
-def test_judgments_and_a_run_of_the_other_side_need_no_query_in_common():
-    """The judgments after lack q1, the only query of the run before. The means are 0.5, and 1 of q2 alone."""
-    parts = find_parts(
-        {"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": ["a"]}, {"q2": ["a"]}, "rr", truth_after={"q2": {"a": 1}}
-    )
-    assert sum(parts.values()) == 1 - 0.5
-
-
-def test_a_query_becomes_undefined():
-    """A query that loses its only relevant document leaves the mean: that is a change of queries."""
-    run = {"q1": ["a"], "q2": ["x", "a"]}
-    change = fn.explain_change({"q1": {"a": 1}, "q2": {"a": 1}}, run, run, "ndcg",
-                               truth_after={"q1": {"a": 1}, "q2": {"a": 0}})  # fmt: skip
-    assert float(change.parts["queries"]) == pytest.approx(1 - (1 + 1 / log2(3)) / 2)
-    assert change.n_queries == {"both": 1, "before": 1, "after": 0}
-    zero = {"truth_after": {"q1": {"a": 1}, "q2": {"a": 0}}, "convention": "default(undefined=0)"}
-    counted = find_parts({"q1": {"a": 1}, "q2": {"a": 1}}, run, run, "ndcg", **zero)
-    assert counted["queries"] == 0
-    assert counted["judgments"] == pytest.approx(-1 / log2(3) / 2)
-
-
-def test_labels_that_change_the_ideal_ranking_are_judgments():
-    """The ranking stays, a relevant document that no run retrieves is added to the judgments."""
-    run = {"q": ["a"]}
-    change = fn.explain_change({"q": {"a": 1}}, run, run, "ndcg@2", truth_after={"q": {"a": 1, "z": 1}})
-    assert {part: float(adds) for part, adds in change.parts.items()} == {
-        "queries": 0, "judgments": pytest.approx(1 / (1 + 1 / log2(3)) - 1), "convention": 0, "ranking": 0,
-    }  # fmt: skip
-    assert [row.cause for row in change.queries()] == ["judgments"]
+@pytest.mark.parametrize("case", PARTS)
+def test_parts_by_hand(case):
+    *arguments, settings, expected, n_queries = PARTS[case]
+    change = fn.explain_change(*arguments, **settings)
+    parts = {part: float(adds) for part, adds in change.parts.items()}
+    assert parts == pytest.approx(dict.fromkeys(parts, 0) | expected, abs=1e-15)
+    if "offsets" in settings:
+        slow = fn.reference.explain_change(*arguments, **settings)
+        assert parts == {part: float(adds) for part, adds in slow.items()}
+    assert tuple(change.n_queries.values()) == n_queries
+    if n_queries == (1, 0, 0):
+        assert [row.cause for row in change.queries()] == list(expected)
 
 
 def test_a_mix_without_a_value_has_the_middle():
@@ -350,16 +351,6 @@ def test_items_have_their_numbers():
     assert {one.document for one in models.documents(0)} == set(range(9))
 
 
-def test_offsets_and_labels_after():
-    """Arrays are cut alike on both sides."""
-    parts = find_parts([1, 0, 0, 1], [2, 1, 2, 1], [2, 1, 1, 2], "rr", truth_after=[0, 1, 0, 1], offsets=[0, 2, 4])
-    assert parts == {"queries": 0, "judgments": -0.25, "convention": 0, "ranking": 0.25}
-    expected = fn.reference.explain_change(
-        [1, 0, 0, 1], [2, 1, 2, 1], [2, 1, 1, 2], "rr", truth_after=[0, 1, 0, 1], offsets=[0, 2, 4]
-    )
-    assert parts == {part: float(adds) for part, adds in expected.items()}
-
-
 def test_shapley_values_of_a_game():
     """Two players who win together share evenly, whoever comes first."""
     shares = compute_shapley_values(lambda left, right, idle: Fraction(left * right), 3)
@@ -367,39 +358,37 @@ def test_shapley_values_of_a_game():
     assert compute_shapley_values(lambda *players: Fraction(min(players)), 3) == [Fraction(1, 3)] * 3
 
 
-ERRORS = {
-    "two metrics": (("ndcg, map",), {}, "`metric` must be one metric, got 2"),
-    "an aggregate": (("gm(map)",), {}, r"`metric` must be a mean over queries, but gm\(AP\) is none. Take AP"),
-    "a micro mean": (("p",), {"convention": "default(precision_mean=micro)"}, "an account of a change is of means"),
-    "other queries after": (("rr",), {"truth_after": {"q9": {"a": 1}}}, "after: qrels and run must have a query in"),
-    "no metric": ((None,), {}, "`metric` is missing"),
-    "no name of a convention": (("rr",), {"convention_after": 0}, "`convention_after` must be a name or a Convention"),
-    "an empty convention": (("rr",), {"convention_after": ""}, "'' does not read as Name"),
-    "another kind after": (("rr",), {"truth_after": [[1]]}, "after: `predictions` must be an array of scores"),
-}  # fmt: skip
+ZERO = {"convention": "default(negative_labels=zero)", "convention_after": "default"}
+A, B = {"q1": ["a"]}, {"q1": ["a", "b"]}
+test_errors = refuses(
+    lambda truth, before, after, metric, settings: fn.explain_change(truth, before, after, metric, **settings), {
+    "two metrics": (QRELS, A, B, "ndcg, map", {}, "`metric` must be one metric, got 2"),
+    "an aggregate": (QRELS, A, B, "gm(map)", {},
+        r"`metric` must be a mean over queries, but gm\(AP\) is none. Take AP"),
+    "a micro mean": (QRELS, A, B, "p", {"convention": "default(precision_mean=micro)"},
+        "an account of a change is of means"),
+    "other queries after": (QRELS, A, B, "rr", {"truth_after": {"q9": {"a": 1}}},
+        "after: qrels and run must have a query in"),
+    "no metric": (QRELS, A, B, None, {}, "`metric` is missing"),
+    "no name of a convention": (QRELS, A, B, "rr", {"convention_after": 0},
+        "`convention_after` must be a name or a Convention"),
+    "an empty convention": (QRELS, A, B, "rr", {"convention_after": ""}, "'' does not read as Name"),
+    "another kind after": (QRELS, A, B, "rr", {"truth_after": [[1]]},
+        "after: `predictions` must be an array of scores"),
+    "no run after": (QRELS, A, None, "rr", {}, "`after` is missing"),
+    "results": (QRELS, fn.evaluate(QRELS, A, "rr"), A, "rr", {}, "`before` must be predictions, not Results"),
+    "no value after": ({"q": {"a": 1}}, {"q": ["a"]}, {"q": ["a"]}, "ndcg", {"truth_after": {"q": {"a": 0}}},
+        "`after` must have a value of nDCG for some query, but has none of 1"),
+    "a mix of settings": ([[-1, 1]], [[1, 2]], [[1, 2]], "rr", {"truth_after": [[0, 1]]} | ZERO,
+        "with judgments before, convention after, ranking before: `labels`"),
+    "rankings": (fn.Rankings([1], [1], [0, 1]), [[1]], [[1]], "rr", {},
+        "before: `predictions` must be left out when `truth` is Rankings"),
+})  # fmt: skip
 
 
-@pytest.mark.parametrize("case", ERRORS)
-def test_errors(case):
-    arguments, settings, message = ERRORS[case]
-    refused(message, fn.explain_change, QRELS, {"q1": ["a"]}, {"q1": ["a", "b"]}, *arguments, **settings)
-
-
-def test_errors_name_the_side():
-    refused("`after` is missing", fn.explain_change, QRELS, {"q1": ["a"]}, None, "rr")
-    with pytest.raises(fn.InvalidInputError, match="`before` must be predictions, not Results"):
-        fn.explain_change(QRELS, fn.evaluate(QRELS, {"q1": ["a"]}, "rr"), {"q1": ["a"]}, "rr")
-    with pytest.raises(
-        fn.InvalidInputError, match="`after` must have a value of nDCG for some query, but has none of 1"
-    ):
-        fn.explain_change({"q": {"a": 1}}, {"q": ["a"]}, {"q": ["a"]}, "ndcg", truth_after={"q": {"a": 0}})
-    conventions = {"convention": "default(negative_labels=zero)", "convention_after": "default"}
-    with pytest.raises(fn.InvalidInputError, match="with judgments before, convention after, ranking before: `labels`"):
-        fn.explain_change([[-1, 1]], [[1, 2]], [[1, 2]], "rr", truth_after=[[0, 1]], **conventions)
-    with pytest.raises(KeyError, match="`query` must be in one of the two means, but 'q9' is not"):
-        fn.explain_change(QRELS, {"q1": ["a"]}, {"q1": ["a"]}, "rr").documents("q9")
-    with pytest.raises(fn.InvalidInputError, match="before: `predictions` must be left out when `truth` is Rankings"):
-        fn.explain_change(fn.Rankings([1], [1], [0, 1]), [[1]], [[1]], "rr")
+def test_documents_of_a_query_of_neither_mean():
+    message = "`query` must be in one of the two means, but 'q9' is not"
+    refused(message, fn.explain_change(QRELS, A, A, "rr").documents, "q9", error=KeyError)
 
 
 def test_large_models_are_not_compared_by_document():
@@ -465,31 +454,28 @@ def test_p_values_are_those_of_scipy():
     assert p == pytest.approx(expected, abs=0.015)
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "pandas index"])
-def test_features_in_frames(library):
-    columns = {"query": ["q1", "q2", "q3", "q9"], "kind": ["x", "x", "y", "y"]}
-    if library == "pyarrow":
-        frame = pytest.importorskip("pyarrow").table(columns)
-    else:
-        frame = pytest.importorskip(library.split()[0]).DataFrame(columns)
-    frame = frame.set_index("query") if library == "pandas index" else frame
+KINDS_OF_QUERIES = {"query": ["q1", "q2", "q3", "q9"], "kind": ["x", "x", "y", "y"]}
+
+
+@pytest.mark.parametrize("make", [
+    pd.DataFrame, pl.DataFrame, pa.table, lambda columns: pd.DataFrame(columns).set_index("query"),
+], ids=["pandas", "Polars", "pyarrow", "index"])  # fmt: skip
+def test_features_in_frames(make):
+    frame = make(KINDS_OF_QUERIES)
     runs = {"q1": ["a"], "q2": ["a"], "q3": ["x", "c"]}, {"q1": ["a"], "q2": ["a"], "q3": ["c"]}
     table = fn.explain_change(QRELS, *runs, "rr").slices(frame, replicates=99)
     assert [(row.value, row.n, row.difference) for row in table] == [("x", 2, 0), ("y", 1, 0.5)]
     assert "1 of the queries are not compared, such as q9" in table.notes[1]
 
 
-def test_wrong_features():
-    change = make_change([0, 0.5, 0])
-    refused("`features` must have a feature with two values", change.slices, {"same": [1, 1, 1]})
-    refused("`features` must be a frame", change.slices, [1, 2, 3], error=fn.InvalidTypeError)
-    refused("must have one value for each of the 3 queries", change.slices, {"kind": [1, 2]})
-    with pytest.raises(fn.InvalidInputError, match="must have a column \"query\", but has 'kind'"):
-        change.slices(pytest.importorskip("polars").DataFrame({"kind": [1, 2, 3]}))
-    with pytest.raises(fn.InvalidTypeError, match="must be all texts or all numbers, but has float, str"):
-        change.slices({"kind": ["a", nan, "b"]})
-    frame = pytest.importorskip("pandas").DataFrame({"query": [0, 1, 2, 0], "kind": [1, 2, 1, 2]})
-    refused("must have one row a query, but 0 has several", change.slices, frame)
+test_wrong_features = refuses(make_change([0, 0.5, 0]).slices, [
+    ({"same": [1, 1, 1]}, "`features` must have a feature with two values"),
+    ([1, 2, 3], "`features` must be a frame", fn.InvalidTypeError),
+    ({"kind": [1, 2]}, "must have one value for each of the 3 queries"),
+    (pl.DataFrame({"kind": [1, 2, 3]}), "must have a column \"query\", but has 'kind'"),
+    ({"kind": ["a", nan, "b"]}, "must be all texts or all numbers, but has float, str", fn.InvalidTypeError),
+    (pd.DataFrame({"query": [0, 1, 2, 0], "kind": [1, 2, 1, 2]}), "must have one row a query, but 0 has several"),
+])  # fmt: skip
 
 
 def test_exports():

@@ -94,14 +94,10 @@ def test_normalised_scores_of_very_large_and_very_small_scores_are_the_same_bits
     assert extreme == ordinary
 
 
-def test_the_mean_of_large_scores_is_finite():
-    """An absent document gets the mean of a run whose sum overflows: (1e308 + 1.5e308) / 2."""
+def test_sums_and_quotients_that_overflow():
+    """An absent document gets the mean of a run whose sum overflows. -1e308 / 1e-310 is not taken for absent."""
     runs = [{"q": {"x": 1e308, "y": 1.5e308}}, {"q": {"z": 1.0}}]
     assert fn.fuse(runs, "max", absent="mean").to_dict()["q"]["z"] == pytest.approx(1.25e308, rel=1e-15)
-
-
-def test_a_score_that_overflows_when_divided_by_the_highest_is_refused():
-    """-1e308 divided by 1e-310 is no number, and is not taken for an absent score."""
     runs = [{"q": {"x": 1e-310, "z": -1e308}}, {"q": {"x": 1.0}}]
     refused(r"max must .* document z of query q in run 'run 1' is -inf", fn.fuse, runs, "max(norm=max)")
 
@@ -149,22 +145,21 @@ def test_a_mean_that_skips_absent_documents_reads_the_other_runs_alone(text, oth
     assert fused.to_dict()["q"]["x"] == pytest.approx(4, rel=1e-15)
 
 
-def test_the_weight_of_a_skipped_run_is_no_part_of_the_mean():
-    """X has one score, y two: their sums have different divisors."""
-    fused = fn.fuse(RUNS, "arithmetic_mean", weights=WEIGHTS, absent="skip")
-    assert fused.to_dict()["q"] == pytest.approx({"x": 4, "y": (0.25 * 3 + 2 * 10) / 2.25, "z": 1, "w": 2}, rel=1e-15)
+ABSENT = [  # method, weights, what an absent document gets, fused scores
+    # x has one score, y two: their sums have different divisors
+    ("arithmetic_mean", WEIGHTS, "skip", {"x": 4, "y": (0.25 * 3 + 2 * 10) / 2.25, "z": 1, "w": 2}),
+    # x is not in the second run, whose lowest score is 2 and whose mean is 6
+    ("sum", None, "zero", {"x": 4 + 0}), ("sum", None, "minimum", {"x": 4 + 2}), ("sum", None, "mean", {"x": 4 + 6}),
+    ("sum", None, "skip", {"x": 4}),
+    # with zero every run counts: the minimum is 0, and the median a half
+    ("min", None, "zero", {"y": 3, "w": 0, "x": 0, "z": 0}), ("med", None, "zero", {"x": 4 / 2}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("absent", "expected"), [("zero", 4 + 0), ("minimum", 4 + 2), ("mean", 4 + 6), ("skip", 4)])
-def test_absent_documents_get_what_the_argument_says(absent, expected):
-    """`x` is not in the second run, whose lowest score is 2 and whose mean is 6."""
-    assert fn.fuse(RUNS, "sum", absent=absent).to_dict()["q"]["x"] == expected
-
-
-def test_absent_counts_in_methods_that_count_runs():
-    """With zero for absent documents every run counts: the minimum is 0, and the median a half."""
-    assert fn.fuse(RUNS, "min", absent="zero").to_dict()["q"] == {"y": 3, "w": 0, "x": 0, "z": 0}
-    assert fn.fuse(RUNS, "med", absent="zero").to_dict()["q"]["x"] == 4 / 2
+@pytest.mark.parametrize(("method", "weights", "absent", "expected"), ABSENT)
+def test_absent_documents_get_what_the_argument_says(method, weights, absent, expected):
+    fused = fn.fuse(RUNS, method, weights=weights, absent=absent).to_dict()["q"]
+    assert {document: fused[document] for document in expected} == pytest.approx(expected, rel=1e-15)
 
 
 def test_tied_documents_share_the_mean_of_their_points():

@@ -98,18 +98,11 @@ def test_depth_cuts_each_run_and_the_result_counts_it():
     tied = [{"q": {"b": 1.0, "a": 1.0}}] * 2
     assert fn.fuse(tied, "sum", depth=1).to_dict() == {"q": {"b": 2}}
     assert fn.fuse(tied, "sum", depth=1, fusion_convention="default(ties=id_ascending)").to_dict() == {"q": {"a": 2}}
-
-
-def test_the_first_documents_of_a_fused_run_keep_its_method_notes_and_counts():
-    fused = fn.fuse(RUNS, "sum", depth=1)
     first = fused.top(1)
     assert first.to_dict() == {"q1": {"d2": 9}, "q2": {"d9": 3}}
     assert (first.method, first.notes, first.counts) == ("sum", fused.notes, fused.counts)
-
-
-def test_documents_of_queries_that_are_left_out_are_not_counted_as_cut():
-    runs = {"a": A, "b": {"q2": B["q2"]}}
-    counts = fn.fuse(runs, depth=1, fusion_convention="default(queries=common)").counts
+    # documents of queries that are left out are not counted as cut
+    counts = fn.fuse({"a": A, "b": {"q2": B["q2"]}}, depth=1, fusion_convention="default(queries=common)").counts
     assert (counts.n_cut, counts.n_left_out) == (1, 1)
 
 

@@ -482,14 +482,19 @@ test_wrong_options_are_refused = refuses(lambda options: tune(16, **options), [
 
 def test_unknown_methods_and_wrong_runs_are_refused():
     qrels, runs, tuned = tune(17)
-    refused("Did you mean 'wsum'", fn.tune_fusion, qrels, runs, "ndcg@5", ["wsun"], error=UnknownFusionError)
-    refused("two runs or more", fn.tune_fusion, qrels, {"a": runs["run0"]}, "ndcg@5")
-    refused("`qrels` must be judgments with ids", fn.tune_fusion, [[1, 0]], runs, "ndcg@5")
-    with pytest.raises(InvalidTypeError, match=r"`qrels` must be judgments with ids, .* not NoneType"):
-        fn.tune_fusion(None, runs, "ndcg@5")
-    refused("`run` must be the name of a tuned run, not 'zz'", tuned._find_curve, "zz")
-    refused("one run for each of the 2 tuned runs, 'run0', 'run1', but has 1", tuned.apply, {"run0": runs["run0"]})
-    refused("Did you mean 'run1'", tuned.apply, {"run0": runs["run0"], "run11": runs["run1"]})
+    for message, *call, error in (
+        ("Did you mean 'wsum'", fn.tune_fusion, qrels, runs, "ndcg@5", ["wsun"], UnknownFusionError),
+        ("two runs or more", fn.tune_fusion, qrels, {"a": runs["run0"]}, "ndcg@5", InvalidInputError),
+        ("`qrels` must be judgments with ids", fn.tune_fusion, [[1, 0]], runs, "ndcg@5", InvalidInputError),
+        ("`qrels` must be judgments with ids, .* not NoneType", fn.tune_fusion, None, runs, "ndcg@5", InvalidTypeError),
+        ("`run` must be the name of a tuned run, not 'zz'", tuned._find_curve, "zz", InvalidInputError),
+        ("one run for each of the 2 tuned runs, 'run0', 'run1', but has 1", tuned.apply, {"run0": runs["run0"]},
+            InvalidInputError),
+        ("Did you mean 'run1'", tuned.apply, {"run0": runs["run0"], "run11": runs["run1"]}, InvalidInputError),
+        *(("`weight` must be a number from 0 to 1", tuned.curve.find_mean, weight, InvalidInputError)
+          for weight in (-0.1, 2, float("nan"), "x")),
+    ):  # fmt: skip
+        refused(message, *call, error=error)
 
 
 def test_apply_takes_runs_by_their_names_in_any_order(tmp_path):
@@ -516,12 +521,6 @@ def test_judgments_without_a_relevant_document_are_refused():
     refused("a query in which the metric has a value, but have none", fn.tune_fusion, nothing, runs, "ndcg@5", WSUM)
 
 
-@pytest.mark.parametrize("weight", [-0.1, 2, float("nan"), "x"])
-def test_the_curve_has_weights_from_0_to_1(weight):
-    _, _, tuned = tune(19)
-    refused("`weight` must be a number from 0 to 1", tuned.curve.find_mean, weight)
-
-
 def test_a_fold_without_judged_queries_is_refused():
     qrels, runs = draw_runs(18)
     for query in ("q28", "q29"):
@@ -531,26 +530,23 @@ def test_a_fold_without_judged_queries_is_refused():
         fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, folds=folds)
 
 
-def check_recorded_pair(pair, method="wsum(norm=min_max)", depth=None):
-    """Compare the tuned mean of two recorded runs with 101 weights, and with the public functions."""
+EVERY_PAIR = [
+    pytest.param(pair, method, 100, marks=pytest.mark.stress)
+    for pair in itertools.combinations(RUN_NAMES, 2) for method in ("wsum(norm=min_max)", "rrf(k=60)")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pair", "method", "depth"), [(("impacts", "reranked"), "wsum(norm=min_max)", None), *EVERY_PAIR]
+)
+def test_exact_weights_are_not_below_a_grid_on_recorded_runs(pair, method, depth):
+    """The tuned mean of two recorded runs is that of the public functions, and that of no weight of 101 is higher."""
     qrels = fn.Qrels(DRAWN_RUNS / "qrels.txt.gz")
     runs = {name: fn.Run(drawn_run(name)) for name in pair}
-    options = {"depth": depth}
-    tuned = fn.tune_fusion(qrels, runs, "ndcg@10", [method], **options)
+    tuned = fn.tune_fusion(qrels, runs, "ndcg@10", [method], depth=depth)
     assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@10").means()[0] == tuned.best.mean
-    values = evaluate_grid(*make_lines(qrels, runs, method, "ndcg@10", **options), np.linspace(0, 1, 101))
-    assert values.max() <= tuned.best.mean
-
-
-def test_exact_weights_are_not_below_a_grid_on_recorded_runs():
-    check_recorded_pair(("impacts", "reranked"))
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("method", ["wsum(norm=min_max)", "rrf(k=60)"])
-def test_exact_weights_are_not_below_a_grid_on_all_recorded_pairs(method):
-    for pair in itertools.combinations(RUN_NAMES, 2):
-        check_recorded_pair(pair, method, depth=100)
+    lines = make_lines(qrels, runs, method, "ndcg@10", depth=depth)
+    assert evaluate_grid(*lines, np.linspace(0, 1, 101)).max() <= tuned.best.mean
 
 
 @pytest.mark.stress

@@ -13,6 +13,7 @@ import fastndcg as fn
 QRELS_FIELDS = "4 fields (query, iteration, document, label)"
 RUN_FIELDS = "6 fields (query, 'Q0', document, rank, score, name)"
 NUMBER = "must be a number, but is"
+ONE = {"q1": {"d1": 1}}
 NOT_ONCE = "a document must stand once in a query, but document d1 of query q1 is in"
 LEAVE_OUT = "Leave the document out, or give it the label 0"
 
@@ -41,16 +42,6 @@ BAD_FILES = {
     "broken gzip": (b"\x1f\x8b" + b"junk" * 9, " must be a whole gzip file, but is not: "),
     "junk behind gzip": (gzip.compress(b"q1 0 d1 1\n") + b"junk", " must be a whole gzip file, but is not: Not"),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("case", BAD_FILES)
-def test_qrels_file(tmp_path, case):
-    content, message = BAD_FILES[case]
-    path = tmp_path / "qrels.txt"
-    path.write_bytes(content)
-    refused("^" + re.escape(f"{path}{message}"), fn.Qrels, path)
-
-
 BAD_RUNS = {
     "a field too few": (b"q1 Q0 d1 1 0.5\n", f", line 1: must have {RUN_FIELDS}, but has 5: 'q1 Q0 d1 1 0.5'"),
     "a text": (b"q1 Q0 d1 1 0.5 n\nq1 Q0 d2 2 low n\n", f", line 2: score {NUMBER} 'low'"),
@@ -62,14 +53,18 @@ BAD_RUNS = {
         "or take convention.replace(nan_scores='last')"),
     "qrels in its place": (b"q1 0 d1 1\n", f", line 1: must have {RUN_FIELDS}, but has 4: 'q1 0 d1 1'"),
 }  # fmt: skip
+BAD = {
+    **{f"qrels: {case}": (fn.Qrels, *row) for case, row in BAD_FILES.items()},
+    **{f"run: {case}": (lambda path: fn.evaluate(ONE, path, "ndcg"), *row) for case, row in BAD_RUNS.items()},
+}
 
 
-@pytest.mark.parametrize("case", BAD_RUNS)
-def test_run_file(tmp_path, case):
-    content, message = BAD_RUNS[case]
-    path = tmp_path / "run.txt"
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files(tmp_path, case):
+    read, content, message = BAD[case]
+    path = tmp_path / "file.txt"
     path.write_bytes(content)
-    refused("^" + re.escape(f"{path}{message}"), fn.evaluate, {"q1": {"d1": 1}}, path, "ndcg")
+    refused("^" + re.escape(f"{path}{message}"), read, path)
 
 
 def test_paths_that_cannot_be_read(tmp_path):
@@ -81,7 +76,6 @@ def test_paths_that_cannot_be_read(tmp_path):
             fn.Qrels(nothing)
 
 
-ONE = {"q1": {"d1": 1}}
 IDS = "must be all texts or all whole numbers, but one is"
 test_bad_dicts_raise = refuses(lambda qrels, run: fn.evaluate(qrels, run, "ndcg"), {
     "mixed queries": ({1: {"a": 1}, "b": {"a": 1}}, ONE, f"ids of queries in the qrels {IDS} 'b'. Use one type"),

@@ -38,45 +38,38 @@ def refused(tmp_path, content, message, read=fn.Qrels):
     assert str(error.value).replace(str(path), "").isprintable()
 
 
-HEADER = b"query,doc,label\n"
+HEADER, LONG, PACKED = b"query,doc,label\n", b"1" * 5000, bz2.compress(QRELS)
+DIGITS = "must hold numbers, but a whole number has more than 4300 digits. Write fewer"
+BEHIND = (b"junk", QRELS, b"\0" * 10, b"B", PACKED[:-4])
 
 
-@pytest.mark.parametrize(("content", "message"), [
-    (b"query,doc,label,text\nq1,d1,1," + b"x" * 140_000 + b"\nq2,d2,0x1,y\n", ", row 1: 'label' must be a decimal"),
-    (b"query,doc,label,text\nq1,d1,z," + b"x" * 140_000 + b"\n", ", row 0: 'label' must be a decimal"),
-    (b"query,doc,label\0\nq,d,1\n", ", line 1: must be text, but byte 15 is NUL. Give text"),
-    (b"query\0,doc,label\nq,d,1\n", ", line 1: must be text, but byte 5 is NUL. Give text"),
-    (HEADER + b"q,d,1\nq\xff,e,1\n", ", line 3: must be CSV with a header, but is not: In CSV column #0"),
-    (HEADER + b"q,d,1\nq,e\n", ", row 1: must be CSV with a header, but is not: Expected 3 columns, got 2: q,e"),
-    (b"query,doc,label,t\xff\nq,d,1,1\n", ", line 1: must be CSV with a header, but is not: 'utf-8' codec"),
-    (HEADER + b"q,d,1\nq,\x1b[31m\x07" + b"x" * 500_000 + b"\n", ", row 1: must be CSV with a header"),
-    (HEADER + b"q,d," + b"z\x1b" * 5000 + b"\n", ", line 2: 'label' must be a decimal number, but is 'z"),
-])  # fmt: skip
-def test_damaged_csv_names_the_place(tmp_path, content, message):
-    refused(tmp_path, content, message, lambda path: fn.Qrels(path, format="csv"))
+@pytest.mark.parametrize(("content", "message", "format"), [
+    (b"query,doc,label,text\nq1,d1,1," + b"x" * 140_000 + b"\nq2,d2,0x1,y\n", ", row 1: 'label' must be a decimal",
+        "csv"),
+    (b"query,doc,label,text\nq1,d1,z," + b"x" * 140_000 + b"\n", ", row 0: 'label' must be a decimal", "csv"),
+    (b"query,doc,label\0\nq,d,1\n", ", line 1: must be text, but byte 15 is NUL. Give text", "csv"),
+    (b"query\0,doc,label\nq,d,1\n", ", line 1: must be text, but byte 5 is NUL. Give text", "csv"),
+    (HEADER + b"q,d,1\nq\xff,e,1\n", ", line 3: must be CSV with a header, but is not: In CSV column #0", "csv"),
+    (HEADER + b"q,d,1\nq,e\n", ", row 1: must be CSV with a header, but is not: Expected 3 columns, got 2: q,e", "csv"),
+    (b"query,doc,label,t\xff\nq,d,1,1\n", ", line 1: must be CSV with a header, but is not: 'utf-8' codec", "csv"),
+    (HEADER + b"q,d,1\nq,\x1b[31m\x07" + b"x" * 500_000 + b"\n", ", row 1: must be CSV with a header", "csv"),
+    (HEADER + b"q,d," + b"z\x1b" * 5000 + b"\n", ", line 2: 'label' must be a decimal number, but is 'z", "csv"),
+    (b'{"q": {"d": ' + LONG + b"}}", f", line 1: {DIGITS}", None),
+    (b'{"q": {"d": 1}}\n{"r": {"d": ' + LONG + b"}}\n", f", line 2: {DIGITS}", "jsonl"),
+    (b'{"q": {"d": 1, "d": 2}}', ", line 1: an object must have each key once, but 'd' stands twice. Keep", None),
+    *((PACKED + behind, " must be a whole bzip2 file, but is not: ", None) for behind in BEHIND),
+    (gzip.compress(QRELS) + b"junk", " must be a whole gzip file, but is not: ", None),
+    *((packed, f" must be plain, or packed by gzip, bzip2 or zstd, but is packed by {by}. Unpack it", None)
+      for packed, by in ((lzma.compress(QRELS), "xz"), (b"\x04\x22\x4d\x18" + bytes(20), "lz4"))),
+], ids=map(str, range(20)))  # fmt: skip
+def test_damaged_text_names_the_place(tmp_path, content, message, format):
+    refused(tmp_path, content, message, lambda path: fn.Qrels(path, format=format))
 
 
 def test_csv_with_other_bytes_where_nobody_looks(tmp_path):
     """CSV is read despite long texts and bytes that are not UTF-8 in unneeded columns, and despite NUL in ids."""
     path = written(tmp_path, b"query,doc,label,t\nq,d,1,\xff\nq,e\x00,0," + b"x" * 140_000 + b"\n")
     assert fn.Qrels(path).documents.names().tolist() == ["d", "e\0"]
-
-
-def test_json_with_too_many_digits(tmp_path):
-    message = "must hold numbers, but a whole number has more than 4300 digits. Write fewer"
-    long = b"1" * 5000
-    refused(tmp_path, b'{"q": {"d": ' + long + b"}}", f", line 1: {message}")
-    read = lambda path: fn.Qrels(path, format="jsonl")  # noqa: E731
-    refused(tmp_path, b'{"q": {"d": 1}}\n{"r": {"d": ' + long + b"}}\n", f", line 2: {message}", read)
-    refused(
-        tmp_path, b'{"q": {"d": 1, "d": 2}}', ", line 1: an object must have each key once, but 'd' stands twice. Keep"
-    )
-
-
-@pytest.mark.parametrize("behind", [b"junk", QRELS, b"\0" * 10, b"B", bz2.compress(QRELS)[:-4]], ids=range(5))
-def test_bzip2_with_bytes_behind(tmp_path, behind):
-    refused(tmp_path, bz2.compress(QRELS) + behind, " must be a whole bzip2 file, but is not: ")
-    refused(tmp_path, gzip.compress(QRELS) + b"junk", " must be a whole gzip file, but is not: ")
 
 
 def test_bzip2_of_many_blocks_and_streams(tmp_path):
@@ -88,11 +81,6 @@ def test_bzip2_of_many_blocks_and_streams(tmp_path):
     refused(tmp_path, packed[:-3], " must be a whole bzip2 file, but is not: it ends within a stream. Get it anew")
     broken = packed[:5000] + b"xxxxxx" + packed[5006:]
     refused(tmp_path, broken, " must be a whole bzip2 file, but is not: Invalid data stream. Get it anew")
-
-
-@pytest.mark.parametrize(("packed", "by"), [(lzma.compress(QRELS), "xz"), (b"\x04\x22\x4d\x18" + bytes(20), "lz4")])
-def test_files_packed_otherwise(tmp_path, packed, by):
-    refused(tmp_path, packed, f" must be plain, or packed by gzip, bzip2 or zstd, but is packed by {by}. Unpack it")
 
 
 def test_zstd_that_begins_with_a_frame_to_skip(tmp_path):

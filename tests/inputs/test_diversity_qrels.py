@@ -8,7 +8,7 @@ import strategies
 from diversity_strategies import METRICS, random_matrices
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
+from refusals import refused, refuses
 
 import fastndcg as fn
 
@@ -110,36 +110,33 @@ class TestErrors:
         path.write_text(text)
         refused(message, fn.Qrels, path, format="trec_diversity")
 
-    @pytest.mark.parametrize(("judgments", "message"), [
-        ({"q": {"a": {"s": 1}}, "r": [1]}, r"^`qrels` must map queries to dicts, but 'r' maps to \[1\]"),
-        ({"q": {"a": {"s": 1}, "b": 1}}, "document 'b' of query 'q' has 1"),
-        ({"q": {"a": {"s": 1}, "b": {}}}, "document 'b' of query 'q' has {}"),
-        ({"q": {"a": {"s": "x"}}}, "must hold numbers"), ({"q": {"a": {"s": float("inf")}}}, "must be finite"),
-        ({"q": {"a": {1: 1}, "b": {"s": 1}}}, "ids of subtopics in the qrels must be all texts or all whole"),
-    ])  # fmt: skip
-    def test_bad_dicts(self, judgments, message):
-        with pytest.raises((fn.InvalidInputError, fn.InvalidTypeError), match=message):
-            fn.evaluate(judgments, {"q": {"a": 1.0}}, "P_IA@5")
-
-    @pytest.mark.parametrize(("metric", "ties", "message"), [
-        ("alpha_nDCG", "best", "must have a tie policy that it is defined for"),
-        ("alpha_nDCG", "worst", "must have a tie policy that it is defined for"),
-        ("alpha_DCG@1000000000", "average", "must be at most 16777216"),
-        ("ERR_IA@1000000000", "average", "must be at most 16777216"),
-    ])  # fmt: skip
-    def test_metrics_without_a_definition(self, metric, ties, message):
-        refused(message, fn.evaluate, [[[1, 0]]], [[1]], metric, convention=f"default(ties={ties})")
-
     def test_bad_matrices(self):
-        with pytest.raises(fn.InvalidInputError, match=r"`labels` must be finite, but labels\[0, 1\] is nan"):
-            fn.evaluate([[1, np.nan]], [1], "P_IA@5", groups=[1])
-        with pytest.raises(fn.InvalidInputError, match=r"`scores` must have the shape of `labels`, \(2,\)"):
-            fn.evaluate([[1, 0], [0, 1]], [[1, 0], [0, 1]], "P_IA@5", groups=[2])
+        finite = r"`labels` must be finite, but labels\[0, 1\] is nan"
+        refused(finite, fn.evaluate, [[1, np.nan]], [1], "P_IA@5", groups=[1])
+        shape = r"`scores` must have the shape of `labels`, \(2,\)"
+        refused(shape, fn.evaluate, [[1, 0], [0, 1]], [[1, 0], [0, 1]], "P_IA@5", groups=[2])
+        convention = "default(negative_labels=raise)"
         for evaluate in (fn.evaluate, fn.reference.evaluate):
-            with pytest.raises(fn.InvalidInputError, match=r"must not be negative, but labels\[1, 1\] is -2"):
-                evaluate([[1, 0], [1, -2]], [1, 2], "P_IA@5, nDCG", groups=[2])
-            with pytest.raises(fn.InvalidInputError, match=r"that of document a \(the qrels\) is -2"):
-                evaluate(nested(JUDGMENTS), RUN, "nDCG", convention="default(negative_labels=raise)")
+            negative = r"must not be negative, but labels\[1, 1\] is -2"
+            refused(negative, evaluate, [[1, 0], [1, -2]], [1, 2], "P_IA@5, nDCG", groups=[2])
+            named = r"that of document a \(the qrels\) is -2"
+            refused(named, evaluate, nested(JUDGMENTS), RUN, "nDCG", convention=convention)
+
+
+test_bad_dicts = refuses(lambda judgments: fn.evaluate(judgments, {"q": {"a": 1.0}}, "P_IA@5"), [
+    ({"q": {"a": {"s": 1}}, "r": [1]}, r"^`qrels` must map queries to dicts, but 'r' maps to \[1\]"),
+    ({"q": {"a": {"s": 1}, "b": 1}}, "document 'b' of query 'q' has 1"),
+    ({"q": {"a": {"s": 1}, "b": {}}}, "document 'b' of query 'q' has {}"),
+    ({"q": {"a": {"s": "x"}}}, "must hold numbers"), ({"q": {"a": {"s": float("inf")}}}, "must be finite"),
+    ({"q": {"a": {1: 1}, "b": {"s": 1}}}, "ids of subtopics in the qrels must be all texts or all whole"),
+])  # fmt: skip
+test_metrics_without_a_definition = refuses(
+    lambda metric, ties: fn.evaluate([[[1, 0]]], [[1]], metric, convention=f"default(ties={ties})"), [
+    ("alpha_nDCG", "best", "must have a tie policy that it is defined for"),
+    ("alpha_nDCG", "worst", "must have a tie policy that it is defined for"),
+    ("alpha_DCG@1000000000", "average", "must be at most 16777216"),
+    ("ERR_IA@1000000000", "average", "must be at most 16777216"),
+])  # fmt: skip
 
 
 class TestCommandLine:

@@ -2,21 +2,14 @@
 
 import numpy as np
 import pytest
+from model_options import LIKED, N_ITEMS, N_USERS
 from refusals import refuses
 
 import fastndcg as fn
 
 METRICS = "ndcg@10, rank, auc, ap"
 TIES = ("average", "input", "id_descending", "best", "worst")
-N_USERS, N_ITEMS = 25, 530
 LIMITS = {"i1": (-128, 128), "u1": (0, 256)}
-RNG = np.random.default_rng(3)
-LIKED = fn.Interactions(
-    np.stack([RNG.choice(N_ITEMS, 3, replace=False) for _ in range(N_USERS)]).reshape(-1),
-    RNG.integers(1, 4, 3 * N_USERS),
-    np.arange(N_USERS + 1) * 3,
-    n_items=N_ITEMS,
-)
 
 
 def draw(dtype, n, n_columns):
