@@ -172,6 +172,18 @@ def files(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def put(tmp_path):
+    """Return a function that writes text or bytes to a temporary file and returns its path."""
+
+    def put(content, name="file"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return put
+
+
+@pytest.fixture
 def run(capsys):
     """Return a function that runs the command in this process and returns the exit code, output and errors."""
 

@@ -234,14 +234,13 @@ def test_a_nugget_has_one_importance():
 
 
 @EVALUATE
-def test_evidence_groups_need_one_document_each(evaluate, tmp_path):
+def test_evidence_groups_need_one_document_each(evaluate, put):
     """Groups of ids are subtopics, in a dict of lists or sets, or in JSON. Recall of documents has a note."""
     evidence = {"q1": [["a", "b"], ["c"]], "q2": [["d"]]}
     run = {"q1": ["b", "x", "c"], "q2": ["y", "d"]}
     metrics = "evidence_recall@2, all_evidence@2, all_evidence@3, recall@3"
     expected = [[1 / 2, 0, 1, 2 / 3], [1, 1, 1, 1]]
-    path = tmp_path / "evidence.json"
-    path.write_text('{"q1": [["a", "b"], ["c"]], "q2": [["d"]]}')
+    path = put('{"q1": [["a", "b"], ["c"]], "q2": [["d"]]}', "evidence.json")
     for truth in (evidence, {q: [set(g) for g in groups] for q, groups in evidence.items()}, path):
         assert evaluate(truth, run, metrics).values.tolist() == expected
     numbers = {"q": [[1, 2], [3]]}

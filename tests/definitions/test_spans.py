@@ -262,12 +262,11 @@ def write_spans(folder, rows, names):
     return [*(folder / name for name in texts), str(folder / "rows.parquet"), folder / "rows.feather"]
 
 
-def test_files_of_spans_equal_their_rows(tmp_path):
+def test_files_of_spans_equal_their_rows(tmp_path, put):
     """The ids 007 and 7 are two queries, in files of text too."""
     rows = [("007", "a", 50, 150, 3.5), ("007", "a", 100, 250, 2.5), ("7", "b", 0, 100, 1.0)]
     gold = {"007": [("a", 100, 200)], "7": [("b", 0, 50)]}
-    path = tmp_path / "gold.json"
-    path.write_text(json.dumps(gold), encoding="utf-8")
+    path = put(json.dumps(gold), "gold.json")
     chunks = {query: [row[1:4] for row in rows if row[0] == query] for query in gold}
     expected = fn.evaluate_spans(gold, chunks, METRICS)
     for chunk_path in write_spans(tmp_path, rows, ["query", "document", "start", "end", "score"]):

@@ -84,10 +84,9 @@ SEGMENTS_WITHOUT_DOCUMENTS = (
 @given(fusions())
 def test_fused_scores_equal_the_reference(case):
     runs, method, convention, weights, absent, tables = case
-    tables_of_runs = [Tables(row, method) for row in tables]
     names = [str(number) for number in range(len(runs))]
     own_norms = apply_method(method, convention, names).norms or None
-    learned = [table.values for table in tables_of_runs]
+    learned = [row[:1] if method.name == "mapfuse" else row for row in tables]  # which has one number
     expected = reference.fuse(runs, method, convention, weights, absent, learned, own_norms)
     rel = 1e-11 if convention.precision == "float64" else 1e-5
     fused = fuse_dicts(runs, method, convention, weights, absent, tables)
@@ -128,27 +127,11 @@ def test_normalised_scores_of_any_size_equal_the_reference(row, norm, unit, name
     assert own.tolist() == pytest.approx(list(expected.values()), rel=1e-11, abs=1e-12)
 
 
-class Tables:
-    """A learned table: MAPFuse has one number, other methods have the whole table."""
-
-    def __init__(self, row, method):
-        self.values = row[:1] if method.name == "mapfuse" else row
-
-
 def fuse_dicts(runs, method, convention, weights, absent, tables):
     import numpy as np
 
-    queries = list(runs[0])
-    tables_of_runs = [
-        fn.Run(
-            [q for q in queries for _ in run[q]],
-            [d for q in queries for d in run[q]],
-            [s for q in queries for s in run[q].values()],
-        )
-        for run in runs
-    ]
     names = [str(number) for number in range(len(runs))]
-    joined = join_runs(tables_of_runs, names, convention.replace(queries="union"), threads=2)
+    joined = join_runs(list(map(fn.Run, runs)), names, convention.replace(queries="union"), threads=2)
     learned = np.array(tables) if tables else None
     numbers = None if weights is None else np.array(weights)
     applied = apply_method(method, convention, names, absent=absent, tables=learned)

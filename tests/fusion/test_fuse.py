@@ -182,9 +182,8 @@ def test_weights_of_an_iterator_are_read_once():
     assert fn.fuse(RUNS, "wsum", weights=(weight for weight in (1, 2))).to_dict() == expected
 
 
-def test_repeated_documents_are_refused(tmp_path):
-    path = tmp_path / "twice.run"
-    path.write_text("q1 Q0 d1 1 2 x\nq1 Q0 d1 2 1 x\n")
+def test_repeated_documents_are_refused(put):
+    path = put("q1 Q0 d1 1 2 x\nq1 Q0 d1 2 1 x\n", "twice.run")
     refused("d1 of query q1 is in lines 1 and 2", fn.fuse, {"a": path, "b": path})
 
 

@@ -218,10 +218,9 @@ def test_arrow_files_that_are_cut(tmp_path, writer):
         assert str(path) in str(error.value)
 
 
-def test_feather_before_arrow(tmp_path):
+def test_feather_before_arrow(put):
     """A Feather file of version 1, which current pyarrow does not read, raises an error with the remedy."""
-    path = tmp_path / "old.feather"
-    path.write_bytes(b"FEA1" + bytes(64) + b"FEA1")
+    path = put(b"FEA1" + bytes(64) + b"FEA1", "old.feather")
     with pytest.raises(fn.InvalidInputError, match=r"old.feather must hold a whole Arrow or Feather file, .* Write"):
         fn.Run(path)
 

@@ -60,10 +60,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_files(tmp_path, case):
+def test_bad_files(put, case):
     read, content, message = BAD[case]
-    path = tmp_path / "file.txt"
-    path.write_bytes(content)
+    path = put(content, "file.txt")
     refused("^" + re.escape(f"{path}{message}"), read, path)
 
 

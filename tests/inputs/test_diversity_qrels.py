@@ -105,9 +105,8 @@ class TestErrors:
         ("1 s1 a x\n", "line 1: label must be a number, but is 'x'"), ("", "is empty"),
         ("1 s1 a 1\n1 s2 a 1\n\n1 s1 a 0\n", "qrels, line 4: a document must stand once in a subtopic .* a "),
     ])  # fmt: skip
-    def test_bad_lines(self, tmp_path, text, message):
-        path = tmp_path / "qrels"
-        path.write_text(text)
+    def test_bad_lines(self, put, text, message):
+        path = put(text, "qrels")
         refused(message, fn.Qrels, path, format="trec_diversity")
 
     def test_bad_matrices(self):

@@ -20,14 +20,12 @@ feather = pytest.importorskip("pyarrow.feather")
 pq = pytest.importorskip("pyarrow.parquet")
 
 
-def test_names_and_ids_of_csv(tmp_path):
-    path = tmp_path / "run.csv"
-    path.write_text("A,B,C\n007,1,0.5\n")
+def test_names_and_ids_of_csv(put):
+    path = put("A,B,C\n007,1,0.5\n", "run.csv")
     run = fn.Run(path, columns={"query": "A", "document": "B", "score": "C"})
     assert run.queries.names().tolist() == ["007"]
     assert run.documents.names().tolist() == ["1"]
-    path = tmp_path / "run.csv"
-    path.write_text(f"query,doc,score\nq,0x10,{2**53 + 1}\nq,0x1f,{2**53}\n")
+    path = put(f"query,doc,score\nq,0x10,{2**53 + 1}\nq,0x1f,{2**53}\n", "run.csv")
     run = fn.Run(path)
     assert run.documents.names().tolist() == ["0x10", "0x1f"]
     assert run.values[0] > run.values[1]
@@ -48,15 +46,13 @@ def test_names_and_ids_of_csv(tmp_path):
         "PATH: a document must stand once in a query, but document a of query q is in line 3 and line 4. Keep "
         "one of them, or take fn.Run(…, duplicates='first')"),
 ])  # fmt: skip
-def test_wrong_values_in_csv(rows, message, tmp_path):
-    path = tmp_path / "run.csv"
-    path.write_text(f"query,doc,score\n{rows}")
+def test_wrong_values_in_csv(rows, message, put):
+    path = put(f"query,doc,score\n{rows}", "run.csv")
     refused(f"^{re.escape(message.replace('PATH', str(path)))}$", fn.Run, path, format="csv")
 
 
-def test_values_in_json_name_the_file(tmp_path):
-    path = tmp_path / "run.json"
-    path.write_text('{"q": {"a": NaN}}')
+def test_values_in_json_name_the_file(put):
+    path = put('{"q": {"a": NaN}}', "run.json")
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(str(path))}: score of document a of query q must not"):
         fn.evaluate({"q": {"a": 1}}, path, "rr")
 
@@ -106,9 +102,8 @@ def test_lines_of_svmlight(tmp_path, labels, scores, message):
     ("run", "q,d,2\nq,e,2\n", "Name the columns in a first line, such as query,document,rank or query,"),
     ("run", "q d 5 2\nq e 5 2\n", "Name the columns in a first line, such as query,document,rank or query,"),
 ])  # fmt: skip
-def test_what_is_refused(tmp_path, kind, text, message):
-    path = tmp_path / "file"
-    path.write_text(text)
+def test_what_is_refused(put, kind, text, message):
+    path = put(text)
     with pytest.raises(fn.InvalidInputError) as error:
         (fn.Run if kind == "run" else fn.Qrels)(path)
     assert message in str(error.value)
@@ -134,16 +129,6 @@ def test_swapped_truth_and_predictions_are_recognised_in_every_form_with_names(t
 ONE = {"1": {"a": 1}, "2": {"c": 1}}
 OWN_RUN = {"1": {"b": 3.5, "a": 2.5}, "2": {"c": 1.0}}
 ROWS = [("1", "b", 3.5), ("1", "a", 2.5), ("2", "c", 1.0)]
-
-
-@pytest.fixture
-def put(tmp_path):
-    def write(text, name="file"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
 
 
 @pytest.mark.parametrize("text", [
@@ -331,10 +316,9 @@ WHOLE = re.compile(
 
 
 @pytest.mark.parametrize("kinds", [("qrels", "run"), ("json",) * 2, ("json in one line",) * 2, ("jsonl",) * 2])
-def test_columns_are_those_of_csv(tmp_path, kinds):
+def test_columns_are_those_of_csv(put, kinds):
     for read, kind in zip((fn.Qrels, fn.Run), kinds, strict=True):
-        path = tmp_path / kind
-        path.write_text(KINDS[kind])
+        path = put(KINDS[kind], kind)
         message = rf"^`columns` can only be used for CSV.* in JSON, but {re.escape(str(path))} is read as \w+\."
         refused(message, read, path, columns={"document": "d"})
         assert read(path, columns={}).to_dict() == TABLE
@@ -344,9 +328,8 @@ def test_columns_are_those_of_csv(tmp_path, kinds):
 
 @pytest.mark.parametrize("read", [fn.Qrels, fn.Run], ids=["qrels", "run"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_wrong_file_kinds_raise(tmp_path, kind, read):
-    path = tmp_path / "file"
-    path.write_bytes(KINDS[kind] if isinstance(KINDS[kind], bytes) else KINDS[kind].encode())
+def test_wrong_file_kinds_raise(put, kind, read):
+    path = put(KINDS[kind] if isinstance(KINDS[kind], bytes) else KINDS[kind].encode())
     for format, sides in FITTING.items():
         fitting = sides[read is fn.Run]
         if fitting is not None and kind in fitting:
@@ -394,9 +377,8 @@ LINES = {  # records on lines, which pyarrow reads where texts and numbers alone
 
 
 @pytest.mark.parametrize("lines", LINES)
-def test_lines_of_objects_are_read_alike_by_pyarrow(lines, tmp_path, monkeypatch):
-    path = tmp_path / "lines.jsonl"
-    path.write_text(LINES[lines], encoding="utf-8")
+def test_lines_of_objects_are_read_alike_by_pyarrow(lines, put, monkeypatch):
+    path = put(LINES[lines], "lines.jsonl")
     found = []
     for least in (1 << 60, 0):
         monkeypatch.setattr(records, "LEAST_LINES", least)

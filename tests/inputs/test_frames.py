@@ -426,9 +426,8 @@ def test_judgments_without_subtopics():
         fn.DiversityQrels({"q": {"d": 1}})
 
 
-def test_truth_without_columns(tmp_path):
-    path = tmp_path / "labels.svm"
-    path.write_text("1 qid:1 1:0.5\n0 qid:1 1:0.25\n", encoding="utf-8")
+def test_truth_without_columns(put):
+    path = put("1 qid:1 1:0.5\n0 qid:1 1:0.25\n", "labels.svm")
     rankings = fn.Rankings([1, 0], [0.5, 0.25], [0, 2])
     for truth, predictions in ((path, [0.5, 0.25]), (rankings, None)):
         assert len(fn.evaluate(truth, predictions, metrics="rr")) == 1

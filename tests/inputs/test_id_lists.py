@@ -204,7 +204,7 @@ def test_records_of_other_fields():
     assert fn.evaluate(truth, {"q": {"b": 2, "a": 1}}, "S_recall@1").to_dict() == {"q": {"S_recall@1": 1 / 2}}
 
 
-def test_named_fields(tmp_path):
+def test_named_fields(put):
     run = [{"topic": "q1", "key": "d1", "bm25": 1.5}]
     names = {"document": "key", "score": "bm25", "label": "grade"}
     truth = [{"query": "q1", "key": "d1", "grade": 1}]
@@ -212,8 +212,7 @@ def test_named_fields(tmp_path):
     assert fn.evaluate(judged, fn.Run(run, columns=names), "rr").to_dict() == {"q1": {"RR": 1.0}}
     with pytest.raises(fn.InvalidInputError, match=r"must have one column 'bm26', but has 0: its columns are 'topic'"):
         fn.Run(run, columns=names | {"score": "bm26"})
-    path = tmp_path / "run.jsonl"
-    path.write_text('{"a": "q", "b": "d", "c": 0.5}\n')
+    path = put('{"a": "q", "b": "d", "c": 0.5}\n', "run.jsonl")
     names = {"query": "a", "document": "b", "score": "c"}
     assert len(fn.Run(path, columns=names)) == 1
     assert fn.evaluate({"q": {"d": 1}}, fn.Run(path, columns=names), "rr").to_dict() == {"q": {"RR": 1.0}}
@@ -241,9 +240,8 @@ test_wrong_records_raise_an_error = refuses(lambda run: fn.evaluate({"q": {"d": 
 }, text="{}")  # fmt: skip
 
 
-def test_an_open_file_is_no_iterator_of_records(tmp_path):
-    path = tmp_path / "qrels"
-    path.write_text("q 0 d 1\n")
+def test_an_open_file_is_no_iterator_of_records(put):
+    path = put("q 0 d 1\n", "qrels")
     with path.open() as file, pytest.raises(fn.InvalidTypeError, match=r"must not be an open file\. Give its path: "):
         fn.evaluate(file, RANKED, "rr")
 
@@ -293,12 +291,11 @@ def read(path):
     return run.queries.names().tolist(), run.documents.names().tolist(), list(map(repr, run.values.tolist()))
 
 
-def test_json_keeps_ids_and_digits(tmp_path):
+def test_json_keeps_ids_and_digits(put):
     for case, text in JSON.items():
         runs = []
         for pack in (bytes, gzip.compress):
-            path = tmp_path / "run.ndjson"
-            path.write_bytes(pack(text.encode()))
+            path = put(pack(text.encode()), "run.ndjson")
             runs.append(read(path))
         assert runs[0] == runs[1], case
         assert len(runs[0][1]) == len(runs[0][2]) > 0

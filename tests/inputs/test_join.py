@@ -173,9 +173,8 @@ def test_empty_inputs_are_valid():
             np.testing.assert_array_equal(result[metric], expected)
 
 
-def test_labels_in_files_have_signs_and_the_smallest_type(tmp_path):
-    qrels = tmp_path / "qrels"
-    qrels.write_text("q 0 a +2\nq 0 b -1\nq 0 c 007\n")
+def test_labels_in_files_have_signs_and_the_smallest_type(put):
+    qrels = put("q 0 a +2\nq 0 b -1\nq 0 c 007\n", "qrels")
     assert fn.Qrels(qrels).values.tolist() == [2, -1, 7]
     assert fn.Qrels(qrels).values.dtype == np.int8
     qrels.write_text("q 0 a 0.5\nq 0 b 1\n")

@@ -100,9 +100,8 @@ def test_addresses_keep_their_slashes(store):
             refused(message, fn.Run, path, error=(fn.InvalidInputError, FileNotFoundError))
 
 
-def test_local_files_by_address(tmp_path):
-    path = tmp_path / "run.json"
-    path.write_text(json.dumps(RUN))
+def test_local_files_by_address(tmp_path, put):
+    path = put(json.dumps(RUN), "run.json")
     assert fn.evaluate(QRELS, f"file://{path}", "ndcg,rr").to_dict() == EXPECTED
     assert fn.evaluate(QRELS, pathlib.PurePosixPath(f"file://{path}"), "ndcg,rr").to_dict() == EXPECTED
     if sys.platform != "win32":

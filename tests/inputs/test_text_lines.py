@@ -178,9 +178,8 @@ def test_named_pipes(tmp_path, pack):
     assert run["num_ret"].tolist() == [9]
 
 
-def test_text_file_raises_when_it_shrinks(tmp_path, monkeypatch):
-    path = tmp_path / "run"
-    path.write_text(RUN_TEXT)
+def test_text_file_raises_when_it_shrinks(put, monkeypatch):
+    path = put(RUN_TEXT, "run")
     monkeypatch.setattr(files, "_length", lambda file: path.stat().st_size + 1)
     refused("must not change while it is read, but became shorter", fn.Run, path)
 

@@ -22,7 +22,7 @@ from fastndcg.rankings.compact import RankedLists
 from fastndcg.rankings.validation import read_only
 from fastndcg.recommenders import interactions as items
 
-sparse = pytest.importorskip("scipy.sparse")
+sparse, pa = pytest.importorskip("scipy.sparse"), pytest.importorskip("pyarrow")
 METRICS = "ndcg,ndcg@2,recall@2,p@3,map,rr,num_ret"
 LIKED = [{3: 1, 0: 4}, {}, {5: 2, 1: 1, 2: 0}, {4: 3}]
 RECOMMENDED = [[0, 5, 3], [1, 2], [2, 4, 5, 1], []]
@@ -49,7 +49,7 @@ def flat(liked):
 
 
 def frame(users, items):
-    return pytest.importorskip("pyarrow").table({"user": users, "item": items, "label": [1] * len(users)})
+    return pa.table({"user": users, "item": items, "label": [1] * len(users)})
 
 
 def matrix(liked, n_items=9):
@@ -58,38 +58,35 @@ def matrix(liked, n_items=9):
     return sparse.csr_matrix((labels, (users, found)), shape=(len(liked), n_items))
 
 
-def truths():
-    found, labels, offsets = flat(LIKED)
-    yield "csr", matrix(LIKED)
-    yield "csc", matrix(LIKED).tocsc()
-    yield "coo array", sparse.coo_array(matrix(LIKED))
-    yield "offsets", fn.Interactions(found, labels, offsets)
-    pa = pytest.importorskip("pyarrow")
-    lists = [list(row) for row in LIKED], [list(row.values()) for row in LIKED]
-    found = [(user, item, label) for user, row in enumerate(LIKED) for item, label in row.items()][::-1]
-    yield "frame", pa.table(dict(zip(("user", "item", "rating"), map(list, zip(*found, strict=True)), strict=True)))
-    yield "ragged", fn.Interactions(pa.array(lists[0], pa.list_(pa.int64())), pa.array(lists[1], pa.list_(pa.int64())))
+def rows_of(names, rows):
+    """Return rows as a table, in the reverse order."""
+    return pa.table(dict(zip(names, map(list, zip(*reversed(rows), strict=True)), strict=True)))
 
 
-def recommendations():
-    yield "padded", padded(RECOMMENDED)
-    yield "int32", padded(RECOMMENDED, "i4", 7)
-    yield "int8 in Fortran's order", np.asfortranarray(padded(RECOMMENDED, "i1"))
-    yield "masked", np.ma.masked_less(padded(RECOMMENDED), 0)
-    yield "lists", padded(RECOMMENDED).tolist()
-    pa = pytest.importorskip("pyarrow")
-    yield "ragged", pa.array(RECOMMENDED, pa.list_(pa.int32()))
-    yield "wrapped", fn.Recommendations(padded(RECOMMENDED))
-    rows = [(user, item, -place) for user, row in enumerate(RECOMMENDED) for place, item in enumerate(row)][::-1]
-    table = pa.table(dict(zip(("customer", "item", "weight"), map(list, zip(*rows, strict=True)), strict=True)))
-    yield "table", fn.Recommendations(table, columns={"query": "customer", "score": "weight"})
-    yield "dict", fn.Recommendations(dict(enumerate(RECOMMENDED[:3])))
+LABELLED = [(user, item, label) for user, row in enumerate(LIKED) for item, label in row.items()]
+PLACED = [(user, item, -place) for user, row in enumerate(RECOMMENDED) for place, item in enumerate(row)]
+LISTS = [pa.array(rows, pa.list_(pa.int64())) for rows in (map(list, LIKED), [list(row.values()) for row in LIKED])]
+TABLE = rows_of(("customer", "item", "weight"), PLACED)
+TRUTHS = {
+    "csr": matrix(LIKED), "csc": matrix(LIKED).tocsc(), "coo array": sparse.coo_array(matrix(LIKED)),
+    "offsets": fn.Interactions(*flat(LIKED)), "frame": rows_of(("user", "item", "rating"), LABELLED),
+    "ragged": fn.Interactions(*LISTS),
+}  # fmt: skip
+RECOMMENDATIONS = {
+    "padded": padded(RECOMMENDED), "int32": padded(RECOMMENDED, "i4", 7),
+    "wrapped": fn.Recommendations(padded(RECOMMENDED)),
+    "int8 in Fortran's order": np.asfortranarray(padded(RECOMMENDED, "i1")),
+    "masked": np.ma.masked_less(padded(RECOMMENDED), 0), "lists": padded(RECOMMENDED).tolist(),
+    "ragged": pa.array(RECOMMENDED, pa.list_(pa.int32())),
+    "table": fn.Recommendations(TABLE, columns={"query": "customer", "score": "weight"}),
+    "dict": fn.Recommendations(dict(enumerate(RECOMMENDED[:3]))),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name, _ in truths()])
-@pytest.mark.parametrize("form", [form for form, _ in recommendations()])
+@pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.parametrize("form", RECOMMENDATIONS)
 def test_recommendations_in_every_form(name, form):
-    truth, recommended = dict(truths())[name], dict(recommendations())[form]
+    truth, recommended = TRUTHS[name], RECOMMENDATIONS[form]
     if name == "frame" and form == "lists":  # lists next to a frame must be wrapped
         recommended = fn.Recommendations(recommended)
     for call in (fn.evaluate, fn.reference.evaluate):
@@ -350,8 +347,7 @@ def test_index_arrays_that_do_not_fit(format, change):
 
 
 def test_interactions_of_every_form_are_the_same():
-    pd, sparse = pytest.importorskip("pandas"), pytest.importorskip("scipy.sparse")
-    pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"customer": [1, 0, 0], "item": [2, 4, 7], "clicks": [3, 1, 2]})
     columns = {"query": "customer", "label": "clicks"}
     matrix = sparse.csr_array(([1, 2, 3], ([0, 0, 1], [4, 7, 2])), shape=(2, 9))

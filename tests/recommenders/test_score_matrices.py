@@ -2,7 +2,6 @@
 
 import pickle
 import re
-import tempfile
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from fastndcg.rankings.compact import CompactRankings
 from fastndcg.recommenders import item_selection, models
 from fastndcg.recommenders.interactions import Interactions
 
-sparse = pytest.importorskip("scipy.sparse")
+sparse, pa = pytest.importorskip("scipy.sparse"), pytest.importorskip("pyarrow")
 METRICS = "ndcg@3,ndcg,ap,rr,p@2,recall@4,auc,bpref,num_ret,judged@3"
 SHALLOW = "ndcg@10,recall@5"
 LIKED = [{3: 1, 0: 4}, {}, {5: 2, 1: 1, 2: 0}, {4: 3}]
@@ -174,7 +173,6 @@ def test_dense_labels_and_truths_of_every_form():
     dense = fn.evaluate(matrix(LIKED).toarray(), SCORES, "ndcg@3,ap,auc,recall@2")
     assert_same_bits(result, dense)
     assert np.isnan(result["ap"][1])
-    pa = pytest.importorskip("pyarrow")
     rows = [(user, item, label) for user, row in enumerate(LIKED) for item, label in row.items()][::-1]
     frame = pa.table(dict(zip(("user", "item", "rating"), map(list, zip(*rows, strict=True)), strict=True)))
     expected = fn.evaluate(matrix(LIKED), SCORES, METRICS)
@@ -184,29 +182,23 @@ def test_dense_labels_and_truths_of_every_form():
     np.testing.assert_allclose(slow.values, expected.values, rtol=1e-12)
 
 
-def score_forms():
-    yield "float32", SCORES
-    yield "float64", SCORES.astype("f8")
-    yield "float16", SCORES.astype("f2")
-    yield "longdouble", SCORES.astype("longdouble")
-    yield "big-endian", SCORES.astype(">f4")
-    yield "Fortran's order", np.asfortranarray(SCORES)
-    yield "every second column", np.repeat(SCORES, 2, axis=1)[:, ::2]
-    yield "rows backwards", SCORES[::-1].copy()[::-1]
-    yield "list", SCORES.tolist()
-    unwritable = SCORES.copy()
-    unwritable.flags.writeable = False
-    yield "read-only", unwritable
-    with tempfile.TemporaryFile() as file:
-        mapped = np.memmap(file, "f4", "w+", shape=SCORES.shape)
-        mapped[...] = SCORES
-        yield "memory map", mapped
-    yield "unaligned", np.frombuffer(b"x" + SCORES.tobytes(), "f4", offset=1).reshape(SCORES.shape)
+UNWRITABLE = SCORES.copy()
+UNWRITABLE.flags.writeable = False
+SCORE_FORMS = {
+    **{dtype: SCORES.astype(dtype) for dtype in ("f2", "f4", "f8", ">f4", "longdouble")},
+    "Fortran's order": np.asfortranarray(SCORES), "every second column": np.repeat(SCORES, 2, axis=1)[:, ::2],
+    "rows backwards": SCORES[::-1].copy()[::-1], "list": SCORES.tolist(), "read-only": UNWRITABLE,
+    "unaligned": np.frombuffer(b"x" + SCORES.tobytes(), "f4", offset=1).reshape(SCORES.shape),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name, _ in score_forms()])
-def test_score_matrices_of_every_form(name):
-    scores = dict(score_forms())[name]
+@pytest.mark.parametrize("name", [*SCORE_FORMS, "memory map"])
+def test_score_matrices_of_every_form(name, tmp_path):
+    if name == "memory map":
+        scores = np.memmap(tmp_path / "scores", "f4", "w+", shape=SCORES.shape)
+        scores[...] = SCORES
+    else:
+        scores = SCORE_FORMS[name]
     result = fn.evaluate(matrix(LIKED), fn.Scores(scores, exclude=SEEN, missing_truth="skip"), METRICS)
     assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN), metrics=METRICS))
 
@@ -219,30 +211,22 @@ def test_torch_scores():
     assert fn.evaluate(matrix(LIKED), torch.tensor([[0, 3]] * 4), "rr")["rr"][0] == 1
 
 
-def item_forms():
-    yield "csr", mask(SEEN)
-    yield "csc", mask(SEEN).tocsc()
-    yield "coo", mask(SEEN).tocoo()
-    yield "csr matrix of bool", sparse.csr_matrix(mask(SEEN)).astype(bool)
-    yield "lists", list(map(sorted, SEEN))
-    yield "unsorted lists", [sorted(row)[::-1] for row in SEEN]
-    yield "sets", SEEN
-    yield "arrays", [np.array(sorted(row), "i4") for row in SEEN]
-    padded = np.full((4, 7), -1)
-    for row, seen in zip(padded, SEEN, strict=True):
-        row[: len(seen)] = sorted(seen)
-    yield "padded array", padded
-    yield "mask", mask(SEEN).toarray() > 0
-    yield "Interactions", fn.Interactions(*flat([dict.fromkeys(sorted(row), 0) for row in SEEN]))
-    pa = pytest.importorskip("pyarrow")
-    yield "ragged", pa.array(list(map(sorted, SEEN)), pa.list_(pa.int64()))
-    users, items = zip(*((user, item) for user, row in enumerate(SEEN) for item in row), strict=True)
-    yield "frame", pa.table({"user": users, "item": items, "label": [1] * len(users)})
+ROWS = list(map(sorted, SEEN))
+SEEN_ITEMS = [(user, item, 1) for user, row in enumerate(ROWS) for item in row]
+ITEM_FORMS = {
+    "csr": mask(SEEN), "csc": mask(SEEN).tocsc(), "coo": mask(SEEN).tocoo(),
+    "csr matrix of bool": sparse.csr_matrix(mask(SEEN)).astype(bool), "mask": mask(SEEN).toarray() > 0,
+    "lists": ROWS, "unsorted lists": [row[::-1] for row in ROWS], "sets": SEEN,
+    "arrays": [np.array(row, "i4") for row in ROWS],
+    "padded array": np.array([row + [-1] * (7 - len(row)) for row in ROWS]),
+    "Interactions": fn.Interactions(*flat([dict.fromkeys(row, 0) for row in ROWS])),
+    "ragged": pa.array(ROWS, pa.list_(pa.int64())),
+    "frame": pa.table(dict(zip(("user", "item", "label"), zip(*SEEN_ITEMS, strict=True), strict=True))),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name, _ in item_forms()])
-def test_exclude_and_candidates_of_every_form(name):
-    items = dict(item_forms())[name]
+@pytest.mark.parametrize("items", ITEM_FORMS.values(), ids=ITEM_FORMS)
+def test_exclude_and_candidates_of_every_form(items):
     excluded = fn.evaluate(matrix(LIKED), fn.Scores(SCORES, exclude=items, missing_truth="skip"), METRICS)
     assert_same_bits(excluded, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN), metrics=METRICS))
     others = [set(range(7)) - row for row in SEEN]

@@ -41,17 +41,12 @@ def make_frame(is_named):
 
 
 def make_dict(is_named):
-    truth = {}
-    for user, item, label in zip(ROWS, COLUMNS, GRADES, strict=True):
-        truth.setdefault(QUERIES[user] if is_named else user, {})[DOCUMENTS[item] if is_named else item] = label
-    return truth
+    return fn.Qrels(make_frame(is_named)).to_dict()
 
 
 def write_trec(folder):
-    path = folder / "qrels.txt"
-    lines = [f"{QUERIES[u]} 0 {DOCUMENTS[i]} {label}\n" for u, i, label in zip(ROWS, COLUMNS, GRADES, strict=True)]
-    path.write_text("".join(lines))
-    return str(path)
+    fn.Qrels(make_frame(is_named=True)).write(folder / "qrels.txt")
+    return str(folder / "qrels.txt")
 
 
 MODEL = fn.Embeddings(USERS, ITEMS)
@@ -86,11 +81,10 @@ def test_truth_by_ids(form, tmp_path):
     assert result.values.tolist() == EXPECTED[order].tolist()
 
 
-def test_exclude_and_candidates_by_ids(tmp_path):
+def test_exclude_and_candidates_by_ids(put):
     users, items = np.nonzero(IS_SEEN)
     seen = pd.DataFrame({"query": np.array(QUERIES)[users], "document": np.array(DOCUMENTS)[items]})
-    path = tmp_path / "seen.txt"
-    path.write_text("".join(f"{query} 0 {document} 1\n" for query, document in seen.itertuples(index=False)))
+    path = put("".join(f"{query} 0 {document} 1\n" for query, document in seen.itertuples(index=False)), "seen.txt")
     seen_dict = {query: set(rows["document"]) for query, rows in seen.groupby("query")}
     candidates = sorted({*COLUMNS, *range(0, N_ITEMS, 3)})
     names = [DOCUMENTS[item] for item in candidates]
