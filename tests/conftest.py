@@ -196,6 +196,31 @@ def run(capsys):
 
 
 @pytest.fixture
+def shown(run):
+    """Return a function that runs the command, which succeeds without a message, and returns the output."""
+
+    def shown(*arguments):
+        code, out, err = run(*arguments)
+        assert (code, err) == (0, ""), arguments
+        return out
+
+    return shown
+
+
+@pytest.fixture
+def wrong(run):
+    """Return a function that runs the command, which ends with 2 and one line with some text, and prints nothing."""
+
+    def wrong(message, *arguments):
+        code, out, err = run(*arguments)
+        assert (code, out, err.find("\n")) == (2, "", len(err) - 1), err
+        assert err.startswith("fastndcg: error: ")
+        assert message in err
+
+    return wrong
+
+
+@pytest.fixture
 def package_copy():
     """Return a copy of the package that has never run, in a folder that every user can reach."""
     folder = Path(tempfile.mkdtemp())

@@ -14,6 +14,7 @@ from typing import get_args
 import numpy as np
 import pytest
 import system_values
+from refusals import refused
 
 import fastndcg as fn
 from fastndcg import choices
@@ -88,8 +89,7 @@ def test_lists_print_and_convert(listed):
     (lambda: fn.list_conventions(kind="serach"), "`kind` has no choice 'serach'. Did you mean 'search'?"),
 ])  # fmt: skip
 def test_wrong_filters_are_refused(call, message):
-    with pytest.raises(fn.InvalidInputError, match=message.replace("?", r"\?")):
-        call()
+    refused(message.replace("?", r"\?"), call)
 
 
 @pytest.mark.parametrize("name", CATALOG)
@@ -223,12 +223,9 @@ def test_completion_is_for_shells_only(monkeypatch):
     assert parser.find_completions("metrics", "AP,bpr") == ["AP,bpref"]
 
 
-def test_command_line_without_command_prints_help(capsys):
+def test_command_line_without_command_prints_help(shown):
     """The help is what a newcomer wants, so that it is no wrong use. It says how to set up completion."""
-    from fastndcg.cli import main
-
-    assert main([]) == 0
-    out = capsys.readouterr().out
+    out = shown()
     assert out.startswith("usage: fastndcg")
     assert "register-python-argcomplete fastndcg" in out
 

@@ -250,23 +250,18 @@ def test_swapped_truth_and_predictions_are_noted():
 
 
 class TestCommand:
-    def test_an_import_that_exits_is_an_error(self, files, run):
+    def test_an_import_that_exits_is_an_error(self, files, wrong):
         (files / "ends.py").write_text("import sys\nsys.exit(5)\n", encoding="utf-8")
-        code, out, err = run("--import", "ends.py", "evaluate")
-        assert (code, out) == (2, "")
-        assert "--import ends.py: the file must not end the process, but it calls sys.exit(5)" in err
+        message = "--import ends.py: the file must not end the process, but it calls sys.exit(5)"
+        wrong(message, "--import", "ends.py", "evaluate")
 
-    def test_messages_are_one_short_line(self, run):
+    def test_messages_are_one_short_line(self, run, wrong):
         for arguments in ([TEXT], ["evaluate", "-m", TEXT], ["evaluate", TEXT, TEXT], ["evaluate", "--threads", TEXT]):
-            code, _, err = run(*arguments)
-            assert code == 2
-            assert len(err) < MOST
-            assert err.count("\n") == 1
+            wrong("", *arguments)
+            assert len(run(*arguments)[2]) < MOST
 
-    @pytest.mark.parametrize(
-        "arguments", [["evaluate", "-m", "nothing"], ["nothing"], ["evaluate", "absent", "absent"]]
-    )
-    def test_a_closed_standard_error_keeps_the_exit_code(self, arguments):
+    @pytest.mark.parametrize("words", ["evaluate -m nothing", "nothing", "evaluate absent absent"])
+    def test_a_closed_standard_error_keeps_the_exit_code(self, words):
         command = 'exec "$0" -m fastndcg "$@" 2>&-'
-        done = subprocess.run(["/bin/sh", "-c", command, sys.executable, *arguments], check=False)
+        done = subprocess.run(["/bin/sh", "-c", command, sys.executable, *words.split()], check=False)
         assert done.returncode == 2

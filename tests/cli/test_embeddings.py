@@ -147,15 +147,13 @@ BAD = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
-def test_errors(vectors, run, arguments, message):
+def test_errors(vectors, wrong, arguments, message):
     if any("safetensors" in argument for argument in arguments):
         pytest.importorskip("safetensors.numpy").save_file({"x": USERS}, "other.safetensors")
-    (vectors / "fake.npy").write_text("text")
-    (vectors / "fake.safetensors").write_text("text")
+    for name in ("fake.npy", "fake.safetensors"):
+        (vectors / name).write_text("text")
     np.save("narrow.npy", ITEMS[:, :4])
-    code, out, error = run("evaluate", *arguments, "-m", "rr")
-    assert (code, out) == (2, "")
-    assert message in error
+    wrong(message, "evaluate", *arguments, "-m", "rr")
 
 
 def test_vectors_of_numpy_are_not_read_into_memory(vectors):

@@ -22,9 +22,8 @@ class TestEvaluate:
         _, out, _ = run("evaluate", "qrels.txt", "good.run", "-m", "rr", "-m", "P(rel=2)@1, ap")
         assert [line.split()[0] for line in out.splitlines()[1:4]] == ["RR", "P(rel=2)@1", "AP"]
 
-    def test_several_runs_give_one_row_each(self, files, run):
-        _, out, _ = run("evaluate", "qrels.txt", "good.run", "tied.run", "-m", "rr,p@1")
-        lines = out.splitlines()
+    def test_several_runs_give_one_row_each(self, files, shown):
+        lines = shown("evaluate", "qrels.txt", "good.run", "tied.run", "-m", "rr,p@1").splitlines()
         assert lines[0].split() == ["run", "RR", "P@1", "queries", "undefined", "tied"]
         assert lines[1].split() == ["good", "1.0000", "1.0000", "3", "0", "0"]
         # q1: a is first or second; q2: a is second; q3 is missing
@@ -37,32 +36,28 @@ class TestEvaluate:
             "Judged@1 0.7500 to 1.0000, Judged 0.7500 to 1.0000: documents without a judgment count as not relevant",
         ]
 
-    def test_runs_of_the_same_name_are_told_apart(self, files, run):
+    def test_runs_of_the_same_name_are_told_apart(self, files, shown):
         (files / "sub").mkdir()
         shutil.copy("good.run", "sub/good.run")
-        _, out, _ = run("evaluate", "qrels.txt", "good.run", "sub/good.run", "-m", "rr", "--format", "csv")
+        out = shown("evaluate", "qrels.txt", "good.run", "sub/good.run", "-m", "rr", "--format", "csv")
         assert [line.partition(",")[0] for line in out.splitlines()] == ["run", "good.run", "sub/good.run"]
 
-    def test_per_query_table(self, files, run):
-        _, out, _ = run("evaluate", "qrels.txt", "tied.run", "-m", "rr", "--per-query")
-        rows, _, table = out.partition("\n\n")
+    def test_per_query_table(self, files, shown):
+        rows, _, table = shown("evaluate", "qrels.txt", "tied.run", "-m", "rr", "--per-query").partition("\n\n")
         assert [row.split() for row in rows.splitlines()] == [
             ["query", "RR"], ["q2", "0.5000"], ["q1", "0.7500"], ["q3", "0.0000"],
         ]  # fmt: skip
         assert table == f"{fn.evaluate('qrels.txt', 'tied.run', 'rr')}\n"
 
-    def test_convention_with_choices(self, files, run):
+    def test_convention_with_choices(self, files, shown):
         convention = "trec_eval(missing_in_run=zero)"
-        arguments = ["evaluate", "qrels.txt", "tied.run", "-m", "rr", "--format", "csv", "--convention", convention]
-        _, out, _ = run(*arguments)
+        out = shown("evaluate", "qrels.txt", "tied.run", "-m", "rr", "--format", "csv", "--convention", convention)
         (row,) = csv.DictReader(io.StringIO(out))
         assert row["convention"] == convention
         assert float(row["RR"]) == (1 / 2 + 1 / 2 + 0) / 3  # b, the larger id, comes first in q1
 
-    def test_json(self, files, run):
-        arguments = ["evaluate", "qrels.txt", "tied.run", "-m", "rr,p", "--format", "json", "--per-query"]
-        _, out, _ = run(*arguments)
-        found = json.loads(out)
+    def test_json(self, files, shown):
+        found = json.loads(shown("evaluate", "qrels.txt", "tied.run", "-m", "rr,p", "--format", "json", "--per-query"))
         assert found["version"] == fn.__version__
         assert found["metrics"] == ["RR", "P"]
         assert found["convention"]["name"] == "default"
@@ -114,23 +109,21 @@ class TestEvaluate:
         assert (files / "old.txt").read_text(encoding="utf-8").startswith("run,RR,")
         assert (files / "old.txt").stat().st_mode & 0o777 == 0o640
 
-    def test_demo(self, run):
-        code, out, err = run("evaluate")
-        lines = out.splitlines()
-        assert (code, err) == (0, "")
+    def test_demo(self, shown):
+        lines = shown("evaluate").splitlines()
         assert lines[0].split() == ["run", "nDCG@10", "AP", "RR", "P@5", "R@10", "queries", "undefined", "tied"]
         assert [line.split()[0] for line in lines[1:3]] == ["lambdarank", "pointwise"]
         assert float(lines[1].split()[1]) > float(lines[2].split()[1])
         assert "demo data" in lines[-1]
         demo = Path(fn.__file__).parent / "demo"
-        for one in json.loads(run("evaluate", "--json", "--per-query", "-m", "ndcg@10")[1])["runs"]:
+        for one in json.loads(shown("evaluate", "--json", "--per-query", "-m", "ndcg@10"))["runs"]:
             assert one["per_query"] == fn.evaluate(demo / "qrels.txt", demo / f"{one['run']}.run", "ndcg@10").to_dict()
 
 
 class TestTrecFormat:
-    def test_several_runs_begin_with_their_names(self, files, run):
-        _, out, _ = run("evaluate", "qrels.txt", "good.run", "tied.run", "-m", "recip_rank", "--format", "trec")
-        assert out.splitlines() == [
+    def test_several_runs_begin_with_their_names(self, files, shown):
+        arguments = ("evaluate", "qrels.txt", "good.run", "tied.run", "-m", "recip_rank", "--format", "trec")
+        assert shown(*arguments).splitlines() == [
             "runid                 \tall\tgood", "recip_rank            \tall\t1.0000",
             "runid                 \tall\ttied", "recip_rank            \tall\t0.4167",
         ]  # fmt: skip
@@ -142,6 +135,7 @@ class TestTrecFormat:
         assert [line.split()[0] for line in out.splitlines()] == ["P@1", "P(rel=2)@1", "P_2"]
 
 
+TWICE = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d1 3 1 t\n"
 WRONG = {
     "an unknown command": (["measure"], "invalid choice: 'measure'"),
     "the command of another program": (["trec_eval"], "Write fastndcg evaluate QRELS RUN --convention trec_eval"),
@@ -216,63 +210,58 @@ WRONG = {
     "an output in no folder": (["evaluate", "-o", "absent/out.txt"], "-o must name a file in a folder that exists"),
     "an output that is read": (["evaluate", "qrels.txt", "good.run", "-o", "good.run"],
         "-o must not name an input file"),
+    "a metric of no agreement": (["agreement", "good.run", "tied.run", "-m", "ndcg"], "Use fastndcg evaluate"),
+    "a metric of agreement": (["evaluate", "qrels.txt", "good.run", "-m", "rbo"], "Use fastndcg agreement"),
+    "one ranking": (["agreement", "good.run"], "arguments are required"),
+    "vectors as a ranking": (["agreement", "good.run", "model.safetensors"],
+        "'model.safetensors' holds vectors. Write their best documents"),
+    "standard input as both rankings": (["agreement", "-", "-"], "standard input can be read once"),
+    "an absent ranking": (["agreement", "good.run", "none.run"], "none.run"),
+    "a ranking as the output": (["agreement", "good.run", "tied.run", "-o", "tied.run"], "not name an input file"),
+    "a document again": (["agreement", "twice.run", "good.run"], "--duplicates first"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_cli_errors_exit_with_2_and_one_line(case, files, run):
+@pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
+def test_cli_errors_exit_with_2_and_one_line(arguments, message, files, wrong):
     (files / "wrong.run").write_text("q1 Q0 a 1 high name\n", encoding="utf-8")
     (files / "other.run").write_text("x1 Q0 a 1 0.5 name\n", encoding="utf-8")
     (files / "qrels.csv").write_text("query,document,label\nq1,a,1\n", encoding="utf-8")
     (files / "run.csv").write_text("query,document,score\nq1,a,0.5\n", encoding="utf-8")
     (files / "means.json").write_text('{"ndcg@10": 0.4}', encoding="utf-8")
-    arguments, message = WRONG[case]
-    code, out, err = run(*arguments)
-    assert (code, out) == (2, "")
-    assert err.startswith("fastndcg: error: ")
-    assert err.count("\n") == 1
-    assert err.endswith("\n")
-    assert message in err
+    (files / "twice.run").write_text(TWICE, encoding="utf-8")
+    wrong(message, *arguments)
 
 
-def test_output_without_permission(files, run, monkeypatch):
+def test_output_without_permission(files, wrong, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert run("evaluate", "absent.txt", "absent.run", "-o", "out.txt") == (
-        2, "", "fastndcg: error: -o must name a file that can be written, but out.txt cannot. "
-        "Name another file.\n",
-    )  # fmt: skip
+    message = "error: -o must name a file that can be written, but out.txt cannot. Name another file.\n"
+    wrong(message, "evaluate", "absent.txt", "absent.run", "-o", "out.txt")
 
 
-def test_output_on_a_full_disk(files, run, monkeypatch):
+def test_output_on_a_full_disk(files, wrong, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
     (files / "out.txt").write_text("old", encoding="utf-8")
     before = set(os.listdir())
     monkeypatch.setattr(os, "replace", full)
-    code, _, err = run("evaluate", "qrels.txt", "good.run", "-o", "out.txt")
-    assert (code, err) == (
-        2,
-        "fastndcg: error: -o out.txt cannot be written: No space left on device. Name another file.\n",
-    )
+    message = "error: -o out.txt cannot be written: No space left on device. Name another file.\n"
+    wrong(message, "evaluate", "qrels.txt", "good.run", "-o", "out.txt")
     assert (files / "out.txt").read_text(encoding="utf-8") == "old"
     assert set(os.listdir()) == before
 
 
-def test_version_and_help(run):
-    assert run("--version") == (0, f"fastndcg {fn.__version__}\n", "")
-    code, out, err = run("--help")
-    assert (code, err) == (0, "")
-    first_words = {line.split()[0] for line in out.splitlines() if line.strip()}
+def test_version_and_help(shown):
+    assert shown("--version") == f"fastndcg {fn.__version__}\n"
+    first_words = {line.split()[0] for line in shown("--help").splitlines() if line.strip()}
     assert {*COMMANDS, "0", "2", "130"} <= first_words
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_a_command_has_a_description_and_examples(command, run, monkeypatch):
+def test_help_of_a_command_has_a_description_and_examples(command, shown, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    code, out, err = run(command, "--help")
-    assert (code, err) == (0, "")
-    examples = COMMANDS[command].examples
+    out, examples = shown(command, "--help"), COMMANDS[command].examples
     assert examples in out
     assert [line for line in out.replace(examples, "").splitlines()[1:] if len(line) > 60] == []
     assert out.startswith(f"usage: fastndcg {command}")
@@ -301,38 +290,37 @@ def test_standard_output_by_its_name(files, run):
     assert not (files / "-").exists()
 
 
-def test_columns_of_each_side(files, run):
+def test_columns_of_each_side(files, shown):
     (files / "qrels.csv").write_text("q_id,doc,stars\nq1,a,1\nq1,b,0\n")
     for name, scores in (("a", (0.5, 0.7)), ("b", (0.9, 0.7))):
         rows = "".join(f"q1,{document},{score}\n" for document, score in zip("ab", scores, strict=True))
         (files / f"{name}.csv").write_text(f"qid,doc,model\n{rows}")
     columns = ["--columns", "document=doc,qrels.query=q_id,qrels.label=stars", "--columns", "run.query=qid,score=model"]
-    assert run("evaluate", "qrels.csv", "a.csv", "-m", "rr", *columns, "--json")[0] == 0
     for arguments in (
+        ["evaluate", "qrels.csv", "a.csv", "-m", "rr", "--json"],
         ["evaluate", "qrels.csv", "a.csv", "b.csv", "-m", "rr"], ["compare", "qrels.csv", "a.csv", "b.csv", "-m", "rr"],
         ["explain", "qrels.csv", "a.csv", "q1", "-m", "rr"], ["agreement", "a.csv", "b.csv", "-m", "rbo"],
         ["fuse", "a.csv", "b.csv"],
     ):  # fmt: skip
-        code, out, err = run(*arguments, *columns)
-        assert (code, err) == (0, ""), arguments
-        assert out
+        assert shown(*arguments, *columns)
 
 
-def test_every_command_has_the_same_formats(files, run):
+def test_every_command_has_the_same_formats(files, run, shown):
     tables = (
         ["evaluate", "qrels.txt", "good.run", "-m", "rr"], ["explain", "qrels.txt", "good.run", "q1"],
         ["agreement", "good.run", "tied.run"], ["metrics"], ["metrics", "rr"], ["conventions"],
         ["conventions", "sklearn"], ["conventions", "sklearn", "lightgbm"],
     )  # fmt: skip
     for command in tables:
-        code, out, err = run(*command, "--json")
-        assert (code, err) == (0, ""), command
+        out = shown(*command, "--json")
         json.loads(out)
-        assert run(*command, "--format", "json")[1] == out
+        assert shown(*command, "--format", "json") == out
         assert run(*command, "-o", "out.json") == (0, "", "out.json written\n")
         assert (files / "out.json").read_text(encoding="utf-8") == out
+        assert run(*command, "--format", COMMANDS[command[0]].formats[0], "-o", "out.json")[0] == 0
+        assert (files / "out.json").read_text(encoding="utf-8") != out
         for form, begin in (("markdown", "| "), ("csv", ""), ("latex", "% ")):
-            assert run(*command, "--format", form)[1].startswith((begin, "\\begin{tabular}")), (command, form)
+            assert shown(*command, "--format", form).startswith((begin, "\\begin{tabular}")), (command, form)
 
 
 def test_help_has_the_usual_options_and_help_all_all(run):
@@ -355,41 +343,34 @@ def test_format_json_output_and_columns_are_alike_in_every_command(run):
 
 
 class TestConventions:
-    def test_lists_shows_and_compares(self, run):
-        code, out, _ = run("conventions")
-        lines = {line.split()[0]: line for line in out.splitlines()}
-        assert code == 0
+    def test_lists_shows_and_compares(self, shown):
+        lines = {line.split()[0]: line for line in shown("conventions").splitlines()}
         assert all(fn.conventions[name].peer in lines[name] for name in fn.conventions)
-        assert run("conventions", "lightgbm")[1] == f"{fn.conventions['lightgbm']!s}\n"
-        _, out, _ = run("conventions", "lightgbm(ties=average)")
-        assert out.startswith("lightgbm(ties=average): LightGBM")
-        _, out, _ = run("conventions", "xgboost", "xgboost_minus")
-        head, row = (line.split() for line in out.splitlines())
+        assert shown("conventions", "lightgbm") == f"{fn.conventions['lightgbm']!s}\n"
+        assert shown("conventions", "lightgbm(ties=average)").startswith("lightgbm(ties=average): LightGBM")
+        head, row = (line.split() for line in shown("conventions", "xgboost", "xgboost_minus").splitlines())
         assert head[:3] == ["field", "xgboost", "xgboost_minus"]
         assert row[:3] == ["undefined", "1", "0"]
-        assert run("conventions", "sklearn", "sklearn")[1] == "sklearn and sklearn have the same choices\n"
-        _, out, _ = run("conventions", "--format", "json")
-        shown = json.loads(out)
-        assert list(shown) == list(fn.conventions)
-        assert shown["catboost"]["choices"]["ties"] == "worst"
-        assert shown["default"]["peer"] is None
+        assert shown("conventions", "sklearn", "sklearn") == "sklearn and sklearn have the same choices\n"
+        facts = json.loads(shown("conventions", "--format", "json"))
+        assert list(facts) == list(fn.conventions)
+        assert facts["catboost"]["choices"]["ties"] == "worst"
+        assert facts["default"]["peer"] is None
 
 
 class TestMetrics:
-    def test_lists_the_catalogue(self, run):
-        _, out, _ = run("metrics")
+    def test_lists_the_catalogue(self, shown):
+        lines = {line.split()[0]: line for line in shown("metrics").splitlines() if line.strip()}
         for name, record in CATALOG.items():
-            line = next(line for line in out.splitlines() if line.split()[0] == name)
-            assert record.title in line
-            assert all(alias in line for alias in record.aliases)
-        every = json.loads(run("metrics", "--format", "json")[1])
+            assert all(text in lines[name] for text in (record.title, *record.aliases))
+        every = json.loads(shown("metrics", "--format", "json"))
         assert [record["name"] for record in every] == list(CATALOG)
-        assert json.loads(run("metrics", "map", "--format", "json")[1]) == next(r for r in every if r["name"] == "AP")
+        assert json.loads(shown("metrics", "map", "--format", "json")) == next(r for r in every if r["name"] == "AP")
 
     @pytest.mark.parametrize("name", ["nDCG", "ndcg", "ndcg_cut_10", "nDCG(gain=exp2)@5"])
-    def test_explains_one(self, name, run):
+    def test_explains_one(self, name, shown):
         """A name, an alias, trec_eval's name or the text of a metric explains the metric."""
-        _, out, _ = run("metrics", name)
+        out = shown("metrics", name)
         assert out.startswith("nDCG: normalised discounted cumulative gain\n")
         for expected in (
             "DCG@k / IDCG@k", "gain      linear, exp2", "0 to 1", "where nothing has a gain", "Järvelin",
@@ -398,65 +379,41 @@ class TestMetrics:
             assert expected in out
 
     @pytest.mark.parametrize("name", list(CATALOG))
-    def test_explains_each(self, name, run):
-        code, out, _ = run("metrics", name)
-        assert code == 0
-        heads = [line[2:].partition("  ")[0] for line in out.splitlines()[1:] if line[2:3].strip()]
+    def test_explains_each(self, name, shown):
+        lines = shown("metrics", name).splitlines()[1:]
+        heads = [line[2:].partition("  ")[0] for line in lines if line[2:3].strip()]
         facts = ["use", "formula", "parameters", "range", "undefined", "ties", "source", "aliases", "trec_eval"]
         if CATALOG[name].function_name != "evaluate":
             facts.insert(6, "taken by")
         assert heads == facts + [peer for peer, _ in CATALOG[name].peers]
 
 
-def test_cli_agreement_prints_table(files, run):
+def test_cli_agreement_prints_table(files, shown):
     result = fn.agreement("good.run", "tied.run", "tau_b, rbo(p=0.5)@2")
-    assert run("agreement", "good.run", "tied.run", "-m", "tau_b,rbo(p=0.5)@2") == (0, f"{result}\n", "")
-    code, out, _ = run("agreement", "good.run", "tied.run", "-m", "rbo(p=0.5)@2", "--per-query")
-    assert code == 0
-    assert [line.split() for line in out.splitlines()[:3]] == [
+    assert shown("agreement", "good.run", "tied.run", "-m", "tau_b,rbo(p=0.5)@2") == f"{result}\n"
+    lines = shown("agreement", "good.run", "tied.run", "-m", "rbo(p=0.5)@2", "--per-query").splitlines()
+    assert [line.split() for line in lines[:3]] == [
         ["query", "RBO(p=0.5)@2"], ["q1", f"{result.values[0, 1]:.4f}"], ["q2", f"{result.values[1, 1]:.4f}"],
     ]  # fmt: skip
 
 
-def test_json_and_csv(files, run):
+def test_json_and_csv(files, run, shown):
     result = fn.agreement("good.run", "tied.run", "tau_b, rbo")
-    found = json.loads(
-        run("agreement", "good.run", "tied.run", "-m", "tau_b,rbo", "--format", "json", "--per-query")[1]
-    )
+    arguments = ("agreement", "good.run", "tied.run", "-m", "tau_b,rbo", "--per-query", "--format")
+    found = json.loads(shown(*arguments, "json"))
     assert found["mean"] == result.mean()
     assert found["n_queries"] == 2
     assert found["n_undefined"] == {"tau_b": 1, "RBO": 0}
     assert found["per_query"]["q1"] == {"tau_b": None, "RBO": result.values[0, 1]}
     assert found["notes"] == list(result.notes)
-    lines = run("agreement", "good.run", "tied.run", "-m", "tau_b,rbo", "--format", "csv", "--per-query")[
-        1
-    ].splitlines()
-    assert lines[:2] == ["query,tau_b,RBO", f"q1,nan,{float(result.values[0, 1])!r}"]
+    assert shown(*arguments, "csv").splitlines()[:2] == ["query,tau_b,RBO", f"q1,nan,{float(result.values[0, 1])!r}"]
     whole = run("agreement", "good.run", "tied.run", "--format", "csv", "-o", "out.csv")
     assert whole == (0, "", "out.csv written\n")
     assert (files / "out.csv").read_text(encoding="utf-8").startswith("tau_b,tau_ap,RBO,queries,tied\n")
 
 
-def test_cli_agreement_errors(files, run):
-    for arguments, message in (
-        (["good.run", "tied.run", "-m", "ndcg"], "Use fastndcg evaluate"), (["good.run"], "arguments are required"),
-        (["good.run", "model.safetensors"], "'model.safetensors' holds vectors. Write their best documents"),
-        (["-", "-"], "standard input can be read once"), (["good.run", "none.run"], "none.run"),
-        (["good.run", "tied.run", "-o", "tied.run"], "must not name an input file"),
-    ):  # fmt: skip
-        code, out, err = run("agreement", *arguments)
-        assert (code, out) == (2, "")
-        assert message in err
-        assert err.count("\n") == 1
-    code, _, err = run("evaluate", "qrels.txt", "good.run", "-m", "rbo")
-    assert code == 2
-    assert "Use fastndcg agreement" in err
-
-
-def test_documents_that_a_run_has_again(files, run):
-    (files / "twice.run").write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d1 3 1 t\n", encoding="utf-8")
-    (files / "once.run").write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\n", encoding="utf-8")
-    code, _, err = run("agreement", "twice.run", "once.run")
-    assert (code, "--duplicates first" in err) == (2, True), err
-    code, out, _ = run("agreement", "twice.run", "once.run", "-m", "rbo", "--duplicates", "first", "--json")
-    assert (code, json.loads(out)["mean"]) == (0, {"RBO": 1.0})
+def test_documents_that_a_run_has_again(files, shown):
+    for name, text in (("twice.run", TWICE), ("once.run", TWICE[: TWICE.rindex("q1")])):
+        (files / name).write_text(text, encoding="utf-8")
+    out = shown("agreement", "twice.run", "once.run", "-m", "rbo", "--duplicates", "first", "--json")
+    assert json.loads(out)["mean"] == {"RBO": 1.0}

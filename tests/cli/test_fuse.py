@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from refusals import refused
 
 import fastndcg as fn
 from fastndcg.cli.options import read_values
@@ -25,55 +26,37 @@ def test_cli_fuse_writes_a_file_with_weights_depth_and_tag(files, run):
     ]  # fmt: skip
 
 
-def test_cli_fuse_explains_the_documents_of_a_query(files, run):
-    method = "wsum(norms={good:min_max,tied:none})"
-    options = ["--method", method]
-    fused = fn.fuse(["good.run", "tied.run"], method)
-    code, out, _ = run("fuse", "good.run", "tied.run", *options, "--explain", "q1", "--top", "2")
-    assert code == 0
-    assert out == "".join(f"{fused.explain('q1', document)}\n\n" for document in list(fused.to_dict()["q1"])[:2])
-    code, _, err = run("fuse", "good.run", "tied.run", *options, "--explain", "q1x")
-    assert code == 2
-    assert "--explain must name a query of the runs, not 'q1x'. Did you mean 'q1'" in err
+def test_cli_fuse_explains_the_documents_of_a_query(files, run, wrong):
+    words = ("fuse", "good.run", "tied.run", "--method", "wsum(norms={good:min_max,tied:none})", "--explain")
+    fused = fn.fuse(["good.run", "tied.run"], words[4])
+    code, out, _ = run(*words, "q1", "--top", "2")
+    explained = "".join(f"{fused.explain('q1', document)}\n\n" for document in list(fused.to_dict()["q1"])[:2])
+    assert (code, out) == (0, explained)
+    wrong("--explain must name a query of the runs, not 'q1x'. Did you mean 'q1'", *words, "q1x")
 
 
-def test_cli_fuse_prints_json(files, run):
-    code, out, _ = run("fuse", "good.run", "good.run", "--names", "a,b", "--json")
+def test_cli_fuse_prints_json(files, run, shown):
+    same = ("fuse", "good.run", "good.run", "--names", "a,b")
     fused = fn.fuse({"a": "good.run", "b": "good.run"}, "rrf")
-    assert (code, json.loads(out)) == (0, fused.to_dict())
-    assert run("fuse", "good.run", "good.run", "--names", "a,b", "-o", "f.json")[0] == 0
+    assert json.loads(shown(*same, "--json")) == fused.to_dict()
+    assert run(*same, "-o", "f.json")[0] == 0
     assert json.loads((files / "f.json").read_text()) == fused.to_dict()
+    weighted = fn.fuse({"a": "good.run", "b": "good.run"}, "wsum", weights=[3, 1])
+    assert shown(*same, "--method", "wsum", "--weights", "a=3,b=1") == weighted.to_trec(tag="fastndcg")
 
 
-def test_cli_fuse_takes_names_of_runs(files, run):
-    """A file may be fused with itself under two names, which weights use."""
-    code, out, err = run(
-        "fuse", "good.run", "good.run", "--names", "a,b", "--method", "wsum", "--weights", "a=3,b=1"
-    )  # fmt: skip
-    fused = fn.fuse({"a": "good.run", "b": "good.run"}, "wsum", weights=[3, 1])
-    assert (code, out, err) == (0, fused.to_trec(tag="fastndcg"), "")
-
-
-def test_cli_fuse_learns_from_judgments(files, run):
-    code, out, _ = run(
-        "fuse", "good.run", "good2.run", "--method", "mapfuse", "--train", "qrels.txt", "good.run", "good2.run"
-    )
-    assert code == 2  # good2.run is not there
+def test_cli_fuse_learns_from_judgments(files, shown, wrong):
+    words = ("good.run", "good2.run", "--method", "mapfuse", "--train", "qrels.txt", "good.run", "good2.run")
+    wrong("good2.run", "fuse", *words)
     (files / "good2.run").write_text((files / "good.run").read_text().replace(" good", " other"))
-    code, out, _ = run(
-        "fuse", "good.run", "good2.run", "--method", "mapfuse", "--train", "qrels.txt", "good.run", "good2.run"
-    )
-    assert code == 0
-    assert out.split()[4] == str(2 * fn.evaluate("qrels.txt", "good.run", "map").mean()["AP"])
+    assert shown("fuse", *words).split()[4] == str(2 * fn.evaluate("qrels.txt", "good.run", "map").mean()["AP"])
 
 
-def test_cli_fuse_lists_the_catalogue(run):
+def test_cli_fuse_lists_the_catalogue(shown):
     from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
     from fastndcg.fusion.conventions import FIELDS
 
-    code, out, err = run("fuse", "--list")
-    first_words = {line.split()[0] for line in out.splitlines() if line.strip()}
-    assert (code, err) == (0, "")
+    first_words = {line.split()[0] for line in shown("fuse", "--list").splitlines() if line.strip()}
     assert {*FUSION_METHODS, *NORMALIZATIONS, *fn.fusion_conventions, *FIELDS} <= first_words
 
 
@@ -98,15 +81,12 @@ def test_cli_fuse_lists_the_catalogue(run):
     (["good.run", "tied.run", "-o", "tied.run"], "must not name an input file"),
     (["-", "-"], "standard input can be read once"), (["good.run", "tied.run", "--absent", "nul"], "invalid choice"),
 ])  # fmt: skip
-def test_cli_fuse_errors(arguments, message, files, run):
-    code, out, err = run("fuse", *arguments)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert message in err
+def test_cli_fuse_errors(arguments, message, files, wrong):
+    wrong(message, "fuse", *arguments)
 
 
 def test_values_are_read_by_place_or_by_name():
     """A name may hold an equals sign."""
     assert read_values("--weights", ["a=b=2", " c=1"], "") == {"a=b": 2.0, "c": 1.0}
     for texts in (["1", "c=1"], ["c=1", "c=2"], ["c=x"]):
-        with pytest.raises(fn.InvalidInputError, match="--weights must be numbers, not"):
-            read_values("--weights", texts, "numbers")
+        refused("--weights must be numbers, not", read_values, "--weights", texts, "numbers")

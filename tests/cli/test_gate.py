@@ -32,8 +32,10 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def gate(*arguments):
-    return cli.main(["gate", "qrels.txt", *arguments, "-m", "success@1"])
+@pytest.fixture
+def gate(files, run):
+    """Return a function that gates two runs and returns the exit code and the output."""
+    return lambda *arguments: run("gate", "qrels.txt", *arguments, "-m", "success@1")[:2]
 
 
 def read_remedy(printed, names):
@@ -42,38 +44,35 @@ def read_remedy(printed, names):
     return [names.get(word, word) for word in shlex.split(command)]
 
 
-def test_exit_codes(files, capsys):
+def test_exit_codes(gate, wrong):
     """0 pass, 1 fail, 3 undecided, 4 not comparable, 2 wrong use."""
-    assert gate("old.run", "old.run") == 0
-    assert gate("old.run", "many.run") == 1
-    assert gate("old.run", "two.run", "--margin", "0.02") == 3
-    short = "".join(Path("old.run").read_text().splitlines(keepends=True)[:-2])
-    Path("short.run").write_text(short)
-    assert gate("old.run", "short.run") == 4
-    assert gate("old.run", "old.run", "--margin", "x") == 2
-    assert "`margin` must be a number from 0" in capsys.readouterr().err
+    Path("short.run").write_text("".join(Path("old.run").read_text().splitlines(keepends=True)[:-2]))
+    for code, *words in ((0, "old.run"), (1, "many.run"), (3, "two.run", "--margin", "0.02"), (4, "short.run")):
+        assert gate("old.run", *words)[0] == code
+    wrong("`margin` must be a number from 0", "gate", "qrels.txt", "old.run", "old.run", "--margin", "x")
 
 
-def test_saved_baseline(files, capsys):
+def test_saved_baseline(files, run):
     """A saved baseline has its metrics and its convention; judgments that changed since are seen."""
-    assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "P(rel=0.5)@1", "--save-baseline", "base.json"]) == 0
+    assert run("evaluate", "qrels.txt", "old.run", "-m", "P(rel=0.5)@1", "--save-baseline", "base.json")[0] == 0
     assert fn.load_result("base.json").mean() == {"P(rel=0.5)@1": 1.0}
-    capsys.readouterr()
-    assert cli.main(["gate", "qrels.txt", "base.json", "many.run", "--format", "json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert [row["metric"] for row in found["rows"]] == ["P(rel=0.5)@1"]
+    code, out, _ = run("gate", "qrels.txt", "base.json", "many.run", "--format", "json")
+    found = json.loads(out)
+    assert (code, [row["metric"] for row in found["rows"]]) == (1, ["P(rel=0.5)@1"])
     assert len(found["regressed"]) == 15
     with Path("qrels.txt").open("a") as qrels:
         qrels.write("q00 0 bad 1\n")
-    assert cli.main(["gate", "qrels.txt", "base.json", "old.run"]) == 4
-    printed = capsys.readouterr().out
-    assert "the truth has changed" in printed
-    assert cli.main(read_remedy(printed, {"QRELS": "qrels.txt", "RUN": "old.run", "FILE": "base.json"})) == 0
-    assert cli.main(["gate", "qrels.txt", "base.json", "old.run"]) == 0
+    code, out, _ = run("gate", "qrels.txt", "base.json", "old.run")
+    assert (code, "the truth has changed" in out) == (4, True)
     baseline = ["--save-baseline", "sklearn.json", "--convention", "sklearn"]
-    assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "ndcg", *baseline]) == 0
-    assert cli.main(["gate", "qrels.txt", "sklearn.json", "old.run"]) == 0
-    assert cli.main(["gate", "qrels.txt", "sklearn.json", "old.run", "--convention", "default"]) == 4
+    for code, words in (
+        (0, read_remedy(out, {"QRELS": "qrels.txt", "RUN": "old.run", "FILE": "base.json"})),
+        (0, ["gate", "qrels.txt", "base.json", "old.run"]),
+        (0, ["evaluate", "qrels.txt", "old.run", "-m", "ndcg", *baseline]),
+        (0, ["gate", "qrels.txt", "sklearn.json", "old.run"]),
+        (4, ["gate", "qrels.txt", "sklearn.json", "old.run", "--convention", "default"]),
+    ):
+        assert run(*words)[0] == code
 
 
 TRUTHS = {  # ways to give the judgments of a file
@@ -106,7 +105,7 @@ def test_changed_truth_is_seen_however_it_is_given(files, baseline):
         assert ("the two are results of different truths" in str(found)) == (name == "other")
 
 
-def test_spans(tmp_path, monkeypatch, capsys):
+def test_spans(tmp_path, monkeypatch, run):
     """A baseline of `spans` has its metrics, and the new chunks are evaluated by them."""
     monkeypatch.chdir(tmp_path)
     gold = {query: [["a", 10, 20]] for query in QUERIES}
@@ -114,98 +113,75 @@ def test_spans(tmp_path, monkeypatch, capsys):
     for name, spans in [("gold", gold), *chunks.items()]:
         Path(f"{name}.json").write_text(json.dumps(spans))
     spans = ["spans", "gold.json", "old.json", "-m", "span_recall@1, span_iou@1", "--overlap", "counted"]
-    assert cli.main([*spans, "--save-baseline", "base.json"]) == 0
+    code, _, err = run(*spans, "--save-baseline", "base.json")
+    assert (code, err) == (0, "base.json written\n")
     expected = fn.evaluate_spans(gold, chunks["old"], "span_recall@1, span_iou@1", overlap="counted")
     assert fn.load_result("base.json").to_dict() == expected.to_dict()
-    assert capsys.readouterr().err == "base.json written\n"
-    gate = ["gate", "gold.json", "base.json", "old.json"]
-    assert cli.main(gate) == 0
+    gate = ["gate", "gold.json", "base.json"]
+    assert run(*gate, "old.json")[0] == 0
     Path("new.csv").write_text("query,file,from,end\n" + "".join(f"{query},a,15,25\n" for query in QUERIES))
-    for name in ("new.json", "new.csv"):
-        gate[3] = name
-        columns = ["--columns", "document=file,start=from"] if name == "new.csv" else []
-        capsys.readouterr()
-        assert cli.main([*gate, "--margin", "0.1", "--format", "json", *columns]) == 1
-        first, second = json.loads(capsys.readouterr().out)["rows"]
-        assert (first["metric"], first["candidate"], second["candidate"]) == ("span_recall@1", 0.5, 1 / 3)
-    assert cli.main([*gate, "-m", "span_iou(overlap=counted)@1", *columns]) == 1
+    table = ["new.csv", "--columns", "document=file,start=from"]
+    for words in (["new.json"], table):
+        code, out, _ = run(*gate, *words, "--margin", "0.1", "--format", "json")
+        first, second = json.loads(out)["rows"]
+        found = code, first["metric"], first["candidate"], second["candidate"]
+        assert found == (1, "span_recall@1", 0.5, 1 / 3)
+    assert run(*gate, *table, "-m", "span_iou(overlap=counted)@1")[0] == 1
     Path("gold.json").write_text(json.dumps(gold | {"q99": [["a", 0, 9]]}))
-    capsys.readouterr()
-    assert cli.main([*gate, *columns]) == 4
-    names = {"GOLD": "gold.json", "CHUNKS": "old.json", "FILE": "again.json"}
-    assert cli.main(read_remedy(capsys.readouterr().out, names)) == 0
-    assert cli.main(["gate", "gold.json", "again.json", "old.json"]) == 0
-    assert cli.main(["plan", "-n", "99", "--from", "base.json"]) == 2  # its values are equal
+    code, out, _ = run(*gate, *table)
+    assert code == 4
+    assert run(*read_remedy(out, {"GOLD": "gold.json", "CHUNKS": "old.json", "FILE": "again.json"}))[0] == 0
+    assert run("gate", "gold.json", "again.json", "old.json")[0] == 0
+    assert run("plan", "-n", "99", "--from", "base.json")[0] == 2  # its values are equal
 
 
 @pytest.mark.parametrize(
     ("form", "start"),
     [("text", "fail\n"), ("markdown", "### "), ("json", "{"), ("junit", "<?xml"), ("github", "::error title=")],
 )
-def test_formats(files, capsys, form, start):
-    assert gate("old.run", "many.run", "--format", form) == 1
-    text = capsys.readouterr().out
-    assert text.startswith(start)
-    assert "fail" in text
-    assert gate("old.run", "many.run", "--format", form, "-o", "out") == 1
+def test_formats(gate, form, start):
+    code, text = gate("old.run", "many.run", "--format", form)
+    assert (code, text.startswith(start), "fail" in text) == (1, True, True)
+    assert gate("old.run", "many.run", "--format", form, "-o", "out") == (1, "")
     assert Path("out").read_text(encoding="utf-8") == text
 
 
-def test_design_files(files, capsys):
-    Path("clusters.txt").write_text("".join(f"{query} user{int(query[1:]) // 3}\n" for query in QUERIES))
-    Path("weights.txt").write_text("".join(f"{query} {1 + int(query[1:]) % 2}\n" for query in QUERIES))
-    options = ["--clusters", "clusters.txt", "--weights", "weights.txt", "--format", "json"]
-    gate("old.run", "two.run", *options)
-    (row,) = json.loads(capsys.readouterr().out)["rows"]
-    both = [fn.evaluate("qrels.txt", f"{name}.run", "success@1") for name in ("old", "two")]
-    design = {
-        "clusters": {query: int(query[1:]) // 3 for query in QUERIES},
-        "weights": {query: 1 + int(query[1:]) % 2 for query in QUERIES},
-    }
-    expected = fn.gate(None, *both, **design).rows[0]
-    assert (row["low"], row["high"], row["verdict"]) == (expected.low, expected.high, expected.verdict)
-
-
-def test_floors_of_evaluate(files, capsys):
+def test_floors_of_evaluate(files, run):
     """A mean below its floor gives the exit code 1 and a line; the bound of 30 of 30 is 0.905."""
-    command = ["evaluate", "qrels.txt", "old.run", "many.run", "-m", "success@1", "--fail-under"]
-    assert cli.main([*command, "success@1=0.5"]) == 0
-    assert cli.main([*command, "success@1=0.6"]) == 1
-    assert cli.main([*command, "success@1=0.5,ndcg@10=0.1", "-m", "ndcg@10"]) == 0
-    assert cli.main([*command, "success@1=0.6,ndcg@10=0.1", "-m", "ndcg@10"]) == 1
-    assert "many: the mean of success@1 is 0.5000, below 0.6" in capsys.readouterr().err
-    worse = [*command[:-2], "rank", "--fail-under"]
-    assert cli.main([*worse, "rank=1.5"]) == 0
-    assert cli.main([*worse, "rank=1.4"]) == 1
-    assert "many: the mean of rank is 1.5000, above 1.4" in capsys.readouterr().err
-    assert cli.main([*worse, "rank=1.6", "--fail-by", "limit"]) == 1
-    assert "many: the 95 % upper bound of rank is" in capsys.readouterr().err
-    assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "num_ret", "--fail-under", "num_ret=1"]) == 2
-    assert "--fail-under must have metrics of which higher or lower values are better" in capsys.readouterr().err
-    command.remove("many.run")
-    assert cli.main([*command, "success@1=0.9", "--fail-by", "limit"]) == 0
-    assert cli.main([*command, "success@1=0.91", "--fail-by", "limit", "--interval"]) == 1
-    assert "[0.8843, 1.0000]  clopper-pearson" in capsys.readouterr().out
+    both, hits, ranks = "old.run many.run", "-m success@1 --fail-under", "-m rank --fail-under"
+    no_direction = "--fail-under must have metrics of which higher or lower values are better"
+    for words, code, said in (
+        (f"{both} {hits} success@1=0.5", 0, ""), (f"{both} {hits} success@1=0.6", 1, ""),
+        (f"{both} {hits} success@1=0.5,ndcg@10=0.1 -m ndcg@10", 0, ""),
+        (f"{both} {hits} success@1=0.6,ndcg@10=0.1 -m ndcg@10", 1, "many: the mean of success@1 is 0.5000, below 0.6"),
+        (f"{both} {ranks} rank=1.5", 0, ""),
+        (f"{both} {ranks} rank=1.4", 1, "many: the mean of rank is 1.5000, above 1.4"),
+        (f"{both} {ranks} rank=1.6 --fail-by limit", 1, "many: the 95 % upper bound of rank is"),
+        ("old.run -m num_ret --fail-under num_ret=1", 2, no_direction),
+        (f"old.run {hits} success@1=0.9 --fail-by limit", 0, ""),
+        (f"old.run {hits} success@1=0.91 --fail-by limit --interval", 1, "[0.8843, 1.0000]  clopper-pearson"),
+    ):  # fmt: skip
+        found, *texts = run("evaluate", "qrels.txt", *words.split())
+        assert (found, said in "".join(texts)) == (code, True), words
 
 
-def test_plan_and_audit(files, capsys):
+def test_plan_and_audit(files, run, shown, wrong):
     for name in ("old", "two"):
-        cli.main(["evaluate", "qrels.txt", f"{name}.run", "-m", "success@1", "--save-baseline", f"{name}.json"])
-    capsys.readouterr()
-    assert cli.main(["plan", "--difference", "0.05", "--from", "old.json,two.json"]) == 0
-    both = [fn.load_result(f"{name}.json") for name in ("old", "two")]
-    assert capsys.readouterr().out == f"{fn.plan(0.05, from_=fn.gate(None, *both))}\n"
-    assert cli.main(["plan", "-n", "50", "--std", "0.2", "--clusters", "5,0.3"]) == 0
-    assert capsys.readouterr().out == f"{fn.plan(n=50, from_=0.2, clusters=(5, 0.3))}\n"
-    assert cli.main(["plan", "-n", "10", "--audit", "1", "--other", "0.7"]) == 0
-    assert capsys.readouterr().out == f"{fn.audit(1.0, 10, other=0.7)}\n"
-    for wrong in (["--std", "1", "--other", "0.7"], ["--audit", "1", "--clusters", "5,0.3"]):
-        assert cli.main(["plan", "-n", "10", *wrong]) == 2
-    assert cli.main(["plan", "--difference", "0.1", "--audit", "1"]) == 2
-    assert "--audit takes -n N" in capsys.readouterr().err
-    assert cli.main(["plan", "-n", "50", "--std", "0.2", "--clusters", "x"]) == 2
-    assert cli.main(["plan", "-n", "50", "--std", "0.2", "--format", "csv"]) == 0
-    assert capsys.readouterr().out.split(",")[:2] == list(fn.plan(n=50, from_=0.2)._asdict())[:2]
+        run("evaluate", "qrels.txt", f"{name}.run", "-m", "success@1", "--save-baseline", f"{name}.json")
+    gate = fn.gate(None, *(fn.load_result(f"{name}.json") for name in ("old", "two")))
+    for words, expected in (
+        ("--difference 0.05 --from old.json,two.json", fn.plan(0.05, from_=gate)),
+        ("-n 50 --std 0.2 --clusters 5,0.3", fn.plan(n=50, from_=0.2, clusters=(5, 0.3))),
+        ("-n 10 --audit 1 --other 0.7", fn.audit(1.0, 10, other=0.7)),
+    ):
+        assert shown("plan", *words.split()) == f"{expected}\n"
+    for words, message in (
+        ("-n 10 --std 1 --other 0.7", "--other"), ("-n 10 --audit 1 --clusters 5,0.3", "--clusters"),
+        ("--difference 0.1 --audit 1", "--audit takes -n N"), ("-n 50 --std 0.2 --clusters x", "--clusters"),
+    ):  # fmt: skip
+        wrong(message, "plan", *words.split())
+    names = shown("plan", "-n", "50", "--std", "0.2", "--format", "csv").split(",")[:2]
+    assert names == list(fn.plan(n=50, from_=0.2)._asdict())[:2]
 
 
 PAGE = (ROOT / "docs/guides/in_ci.md").read_text(encoding="utf-8")

@@ -148,22 +148,26 @@ def test_progress_shows_on_a_terminal(files):
     assert shown.rstrip("\r").rpartition("\r")[2].strip() == ""
 
 
-def test_parquet_that_stands_alone(tmp_path, run):
+@pytest.fixture
+def write_rows(tmp_path):
+    """Return a function that writes columns to a file of Parquet and returns its path."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    path = tmp_path / "rows.parquet"
-    pq.write_table(pa.table({"qid": [1, 1, 2], "label": [0, 1, 1], "score": [0.2, 0.1, 0.3]}), path)
-    done = run("evaluate", str(path), "-m", "rr", "--memory", "1MB", "--format", "trec")
-    assert done == (0, "recip_rank            \tall\t0.7500\n", "")
+
+    def write(**columns):
+        pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+        return tmp_path / "rows.parquet"
+
+    return write
 
 
-def test_parquet_of_judgments_alone(tmp_path, run):
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    path = tmp_path / "qrels.parquet"
-    pq.write_table(pa.table({"qid": [1], "docno": ["a"], "label": [1]}), path)
-    code, out, err = run("evaluate", path, "-m", "rr")
-    assert (code, out) == (2, "")
-    assert "RUN is missing, and" in err
-    assert "qrels.parquet does not have labels and scores in columns of usual names. Give one or more runs, or" in err
+def test_parquet_that_stands_alone(write_rows, shown, wrong):
+    path = write_rows(qid=[1, 1, 2], label=[0, 1, 1], score=[0.2, 0.1, 0.3])
+    out = shown("evaluate", path, "-m", "rr", "--memory", "1MB", "--format", "trec")
+    assert out == "recip_rank            \tall\t0.7500\n"
+    path = write_rows(qid=[1], docno=["a"], label=[1])
+    message = "rows.parquet does not have labels and scores in columns of usual names. Give one or more runs, or"
+    wrong(message, "evaluate", path, "-m", "rr")
+    wrong("RUN is missing, and", "evaluate", path, "-m", "rr")
 
 
 def test_closed_standard_output_is_an_error():
@@ -172,17 +176,14 @@ def test_closed_standard_output_is_an_error():
     assert (done.returncode, done.stderr) == (2, "fastndcg: error: standard output is closed. Name a file with -o.\n")
 
 
-def test_columns_are_named_on_the_command_line(tmp_path, run):
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    path = tmp_path / "rows.parquet"
-    rows = {"member": [1, 2, 1, 2], "opened": [0, 1, 1, 0], "model": [0.9, 0.8, 0.5, 0.7]}
-    pq.write_table(pa.table(rows), path)
+def test_columns_are_named_on_the_command_line(write_rows, shown, wrong):
+    path = write_rows(member=[1, 2, 1, 2], opened=[0, 1, 1, 0], model=[0.9, 0.8, 0.5, 0.7])
     columns = "query=member, label=opened, score=model"
-    code, out, err = run("evaluate", str(path), "-m", "rr", "--columns", columns, "--format", "csv", "--per-query")
-    assert (code, err) == (0, "")
+    out = shown("evaluate", path, "-m", "rr", "--columns", columns, "--format", "csv", "--per-query")
     assert [line.split(",")[-1] for line in out.splitlines()[1:]] == ["0.5", "1.0"]
-    err = run("evaluate", str(path), "-m", "rr", "--columns", "query=member,label=opened,score=modle")[2]
-    assert "must have one column 'modle', but has 0: its columns are 'member', 'opened', 'model'" in err
-    assert err.endswith("Give --columns score=NAME\n")
-    for wrong in ("label", "label=", "label=a,label=b"):
-        assert "--columns must have a name for each role" in run("evaluate", str(path), "--columns", wrong)[2]
+    misspelt = ("evaluate", path, "-m", "rr", "--columns", "query=member,label=opened,score=modle")
+    for message in ("must have one column 'modle', but has 0: its columns are 'member', 'opened', 'model'",
+                    "Give --columns score=NAME\n"):  # fmt: skip
+        wrong(message, *misspelt)
+    for columns in ("label", "label=", "label=a,label=b"):
+        wrong("--columns must have a name for each role", "evaluate", path, "--columns", columns)

@@ -9,6 +9,7 @@ import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 import fastndcg as fn
 from fastndcg.engine import run as engine
@@ -94,8 +95,7 @@ def test_custom_metric_behaves_like_catalogue_metric():
     assert average.means() == [2 / 4]
     registered(lambda *_: 7.0, aliases=[], parameters=[])
     assert fn.evaluate(labels, scores, "own").means() == [7]
-    with pytest.raises(ValueError, match="no metric is called 'mine'"):
-        fn.Metric.parse("mine")
+    refused("no metric is called 'mine'", fn.Metric.parse, "mine", error=ValueError)
 
 
 def test_custom_metric_text_means_last_registration():
@@ -137,8 +137,7 @@ def test_errors_name_the_metric_and_the_query(compiled):
 @pytest.mark.skipif(not strategies.JIT, reason="checks of indices are those of machine code")
 def test_custom_metric_function_has_bounds_checks():
     registered(lambda labels, above, ties, ideal, n_relevant, n_documents, k: labels[n_documents + 5], parameters=[])
-    with pytest.raises(fn.RegisteredMetricError, match="IndexError"):
-        fn.evaluate([[1, 0]], [[4, 3]], "own")
+    refused("IndexError", fn.evaluate, [[1, 0]], [[4, 3]], "own", error=fn.RegisteredMetricError)
 
 
 @pytest.mark.parametrize(("changed", "message"), [
@@ -153,12 +152,11 @@ def test_custom_metric_function_has_bounds_checks():
 ], ids=str)  # fmt: skip
 def test_custom_metric_raises_on_wrong_record(changed, message):
     before = list(fn.CATALOG)
-    with pytest.raises(ValueError, match=message):
-        registered(**changed)
+    refused(message, lambda: registered(**changed), error=ValueError)
     assert list(fn.CATALOG) == before
 
 
-def test_command_line(files, run):
+def test_command_line(files, shown, wrong):
     (files / "mine.py").write_text(
         textwrap.dedent("""
         import fastndcg as fn
@@ -169,17 +167,12 @@ def test_command_line(files, run):
         fn.register(first, name="First", title="documents above", formula="rank - 1", range="any", source="us")
     """)
     )
-    code, out, _ = run("--import", "mine.py", "evaluate", "qrels.txt", "good.run", "-m", "first,rr")
-    assert code == 0
-    assert "First" in out
-    code, out, _ = run("--import", f".{os.sep}mine.py", "metrics", "First")
-    assert out.startswith("First: documents above\n")
+    assert "First" in shown("--import", "mine.py", "evaluate", "qrels.txt", "good.run", "-m", "first,rr")
+    assert shown("--import", f".{os.sep}mine.py", "metrics", "First").startswith("First: documents above\n")
     (files / "wrong.py").write_text("1 / 0")
     for source, message in {
         "absent.py": "--import: the file absent.py does not exist",
         "wrong.py": "--import wrong.py: ZeroDivisionError: division by zero",
         "no_such_module": "--import no_such_module: ModuleNotFoundError",
     }.items():
-        code, _, err = run("--import", source, "metrics")
-        assert code == 2
-        assert message in err
+        wrong(message, "--import", source, "metrics")

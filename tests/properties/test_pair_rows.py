@@ -12,7 +12,6 @@ from refusals import refused
 from scipy import sparse
 
 import fastndcg as fn
-from fastndcg.__main__ import main
 from fastndcg.engine import relevant_ranks as engine
 from fastndcg.metrics.families import CATALOG
 
@@ -255,20 +254,17 @@ def test_nan_scores_and_no_queries():
     assert len(result.document_ids) == 0
 
 
-def test_command_line_prints_pairs(tmp_path, capsys):
+def test_command_line_prints_pairs(tmp_path, shown):
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
     qrels.write_text("".join(f"{q} 0 {d} {label}\n" for q, own in QRELS.items() for d, label in own.items()))
     run.write_text("".join(f"{q} Q0 {d} 1 {score} x\n" for q, own in RUN.items() for d, score in own.items()))
-    command = ["evaluate-pairs", str(qrels), str(run), "-m", "rr"]
-    assert main([*command, "--per-query", "--format", "csv"]) == 0
-    assert capsys.readouterr().out.splitlines()[:2] == ["run,query,document,RR", "x,q1,a,0.5"]
-    assert main([*command, "--per-query", "--format", "json"]) == 0
-    by_query = json.loads(capsys.readouterr().out)["runs"][0]["per_query"]
+    command = ("evaluate-pairs", qrels, run, "-m", "rr")
+    lines = shown(*command, "--per-query", "--format", "csv").splitlines()
+    assert lines[:2] == ["run,query,document,RR", "x,q1,a,0.5"]
+    by_query = json.loads(shown(*command, "--per-query", "--format", "json"))["runs"][0]["per_query"]
     assert by_query["q1"]["b"] == {"RR": 1 / 3}
-    assert main([*command, "--per-query"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split() == ["q1", "a", "0.5000"]
-    assert main([*command, "--rows", "query"]) == 0
-    assert "queries  undefined" in capsys.readouterr().out
+    assert shown(*command, "--per-query").splitlines()[1].split() == ["q1", "a", "0.5000"]
+    assert "queries  undefined" in shown(*command, "--rows", "query")
 
 
 @pytest.mark.parametrize("evaluate", [fn.evaluate, fn.evaluate_pairs])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.cli import main
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 2}}
 RUN = {"q1": {"a": 3, "x": 2, "b": 1}, "q2": {"z": 2, "a": 1}}
@@ -78,54 +77,33 @@ def test_few_or_many_judged_documents(share, convention):
 
 def test_shares_of_each_tool_are_of_documents_before_they_are_removed():
     result = fn.evaluate(QRELS, RUN, "ndcg@2, Judged@2", convention="default(unjudged=removed)")
-
     assert result.mean()["Judged@2"] == 1
     assert str(result).splitlines()[-1] == "Judged@2 0.5000: documents without a judgment were removed"
 
 
-@pytest.mark.parametrize(("truth", "predictions"), [
-    (QRELS, ALL_JUDGED), ([[1, 0]], [[2, 1]]), (fn.Rankings([1, 0], [2, 1], [0, 2], judged=[True, True]), None),
+AGAIN = fn.Run({"q": ["a", "a", "b"]}, duplicates="first")
+
+
+@pytest.mark.parametrize(("truth", "predictions", "metrics", "judged"), [
+    (QRELS, ALL_JUDGED, "ndcg@2", {}), ([[1, 0]], [[2, 1]], "ndcg@2", {}),
+    (fn.Rankings([1, 0], [2, 1], [0, 2], judged=[True, True]), None, "ndcg@2", {}),
+    (fn.Interactions([0, 1], offsets=[0, 1, 2]), [[1, 0], [1, 2]], "ndcg@2", None),  # items not touched are no holes
+    (QRELS, RUN, "bpref", {}), ({"q": {"a": 1, "b": 0}}, AGAIN, "p@3", {}),  # the place of a repeat is no document
+    ({"q": {"a": 1}}, AGAIN, "p@3", fn.evaluate({"q": {"a": 1}}, AGAIN, "Judged@3").mean()),
+    (fn.Rankings([1, 0, 0], [3, 2, 1], [0, 3], judged=[True, False, True]), None, "ndcg@2, rr",
+        {"Judged@2": 1 / 2, "Judged": 2 / 3}),
 ])  # fmt: skip
-def test_no_line_where_all_documents_are_judged(truth, predictions):
-    result = fn.evaluate(truth, predictions, "ndcg@2")
-
-    assert result.judged == {}
-    assert "Judged" not in str(result)
-
-
-def test_items_recommended_to_users_have_no_line():
-    """An item that a user did not touch is no hole among the judgments."""
-    result = fn.evaluate(fn.Interactions([0, 1], offsets=[0, 1, 2]), [[1, 0], [1, 2]], "ndcg@2")
-
-    assert result.judged is None
-    assert "Judged" not in str(result)
-
-
-def test_no_share_where_metrics_take_judged_documents_alone():
-    assert fn.evaluate(QRELS, RUN, "bpref").judged == {}
-    assert "without a judgment" not in str(fn.evaluate(QRELS, RUN, "ndcg@2, Judged@2"))
-
-
-def test_labels_may_mark_unjudged_documents():
-    rankings = fn.Rankings([1, 0, 0], [3, 2, 1], [0, 3], judged=[True, False, True])
-
-    assert fn.evaluate(rankings, metrics="ndcg@2, rr").judged == {"Judged@2": 1 / 2, "Judged": 2 / 3}
-
-
-def test_places_of_dropped_duplicates_are_no_unjudged_documents():
-    run = {"q": ["a", "a", "b"]}
-
-    assert fn.evaluate({"q": {"a": 1, "b": 0}}, fn.Run(run, duplicates="first"), "p@3").judged == {}
-    counts = fn.evaluate({"q": {"a": 1}}, fn.Run(run, duplicates="first"), "p@3")
-    assert counts.judged == fn.evaluate({"q": {"a": 1}}, fn.Run(run, duplicates="first"), "Judged@3").mean()
+def test_line_stands_only_where_documents_are_not_judged(truth, predictions, metrics, judged):
+    result = fn.evaluate(truth, predictions, metrics)
+    assert result.judged == judged
+    assert ("Judged" in str(result)) == bool(judged)
 
 
 def test_line_of_many_cutoffs_names_the_lowest_and_the_highest():
     result = fn.evaluate(QRELS, RUN, [f"ndcg@{k}" for k in (30, 2, 1, 5, 10)])
-
     assert list(result.judged) == ["Judged@1", "Judged@2", "Judged@5", "Judged@10", "Judged@30"]
-    assert f"\nJudged@2 0.5000, Judged@5 0.5833, Judged@10 0.5833, Judged@30 0.5833{EFFECT}" not in str(result)
     assert f"\nJudged@1 0.5000, …, Judged@30 0.5833{EFFECT}" in str(result)
+    assert "without a judgment" not in str(fn.evaluate(QRELS, RUN, "ndcg@2, Judged@2"))
 
 
 def test_share_below_1_is_not_printed_as_1():
@@ -169,17 +147,14 @@ def test_several_systems_have_the_range_of_shares():
     assert [note for note in found.remarks if "Judged" in note] == [line.replace("@2", "@5")]
 
 
-def test_commands_print_the_line(tmp_path, capsys):
+def test_commands_print_the_line(tmp_path, monkeypatch, shown):
+    monkeypatch.chdir(tmp_path)
     for name, table in (("run.json", RUN), ("all.json", ALL_JUDGED), ("qrels.json", QRELS)):
         (tmp_path / name).write_text(json.dumps(table))
-    qrels, run, judged = (str(tmp_path / name) for name in ("qrels.json", "run.json", "all.json"))
-
-    assert main(["evaluate", qrels, run, "-m", "ndcg@2"]) == 0
-    assert f"Judged@2 0.5000{EFFECT}" in capsys.readouterr().out
-    assert main(["evaluate", qrels, run, judged, "-m", "ndcg@2"]) == 0
-    assert f"Judged@2 0.5000 to 1.0000{EFFECT}" in capsys.readouterr().out
-    assert main(["evaluate", qrels, run, judged, "-m", "ndcg@2", "--format", "json"]) == 0
-    assert [run["judged"] for run in json.loads(capsys.readouterr().out)["runs"]] == [{"Judged@2": 0.5}, {}]
+    assert f"Judged@2 0.5000{EFFECT}" in shown("evaluate", "qrels.json", "run.json", "-m", "ndcg@2")
+    both = ("evaluate", "qrels.json", "run.json", "all.json", "-m", "ndcg@2")
+    assert f"Judged@2 0.5000 to 1.0000{EFFECT}" in shown(*both)
+    assert [run["judged"] for run in json.loads(shown(*both, "--json"))["runs"]] == [{"Judged@2": 0.5}, {}]
 
 
 @pytest.mark.parametrize("has_holes", [True, False])

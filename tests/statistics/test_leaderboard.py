@@ -9,7 +9,6 @@ from refusals import refused
 from system_values import results_of
 
 import fastndcg as fn
-from fastndcg import cli
 from fastndcg.statistics.leaderboard import _cut_tiers, _DataSets, _find_range, _find_sure, _rank_values
 from fastndcg.statistics.settings import Settings
 
@@ -18,11 +17,9 @@ pytest.importorskip("scipy")
 
 def board(tables, unit="queries", bounds=(0.0, 1.0), **settings):
     n = tables[0].shape[1]
-    names = [f"d{place}" for place in range(len(tables))]
-    values = _DataSets(names, list(tables), [0] * n, n)
-    return _rank_values(
-        values, [f"s{place}" for place in range(n)], "m", "datasets", unit, Settings(**settings), bounds, []
-    )
+    values = _DataSets([f"d{place}" for place in range(len(tables))], list(tables), [0] * n, n)
+    names = [f"s{place}" for place in range(n)]
+    return _rank_values(values, names, "m", "datasets", unit, Settings(**settings), bounds, [])
 
 
 def test_three_systems_by_hand():
@@ -31,11 +28,8 @@ def test_three_systems_by_hand():
     good = generator.beta(8, 2, 200)
     table = np.stack([good - 0.4, np.clip(good + generator.normal(0, 0.1, 200), 0, 1), good], 1)
     found = board([np.clip(table, 0, 1)])
-    assert {row.system: (row.rank_low, row.rank_high) for row in found.rows} == {
-        "s2": (1, 2),
-        "s1": (1, 2),
-        "s0": (3, 3),
-    }
+    ranks = {row.system: (row.rank_low, row.rank_high) for row in found.rows}
+    assert ranks == {"s2": (1, 2), "s1": (1, 2), "s0": (3, 3)}
     assert [row.tier for row in found.rows] == [1, 1, 2]
     assert found.tiers == [[found.rows[0].system, found.rows[1].system], ["s0"]]
     assert [(row.wins, row.losses) for row in found.rows] == [(1, 0), (1, 0), (0, 2)]
@@ -154,10 +148,8 @@ def test_published_means():
     assert fn.leaderboard(by_system).rows == found.rows
     refused("which say nothing about queries", fn.leaderboard, frame, resample="queries")
     assert "no metric is named: higher values are taken for better" in found.notes
-    with pytest.raises(
-        fn.InvalidInputError, match="row 36, column 'value': system 's0' must have one value of 'd0', but has two"
-    ):
-        fn.leaderboard(pandas.concat([frame, frame]))
+    message = "row 36, column 'value': system 's0' must have one value of 'd0', but has two"
+    refused(message, fn.leaderboard, pandas.concat([frame, frame]))
 
 
 MEANS = {"a": {"x": 0.5, "y": 0.6, "z": 0.4}, "b": {"x": 0.4, "z": 0.3}, "7": {"x": 0.1, "y": 0.2, "z": 0.3}}
@@ -223,24 +215,21 @@ def test_errors_of_published_means_name_the_place(data, message):
     refused(re.escape(message), fn.leaderboard, data)
 
 
-def test_columns_on_the_command_line(tmp_path, capsys):
+def test_columns_on_the_command_line(tmp_path, shown, wrong):
     """Named columns are read, and an option that fits no table says what it needs."""
     path = tmp_path / "table.csv"
     path.write_text("encoder,corpus,ndcg,rr\n" + "".join(f"{s},{d},{v or ''},0\n" for s, d, v in LONG))
-    assert cli.main(["leaderboard", str(path)]) == 2
-    assert "Name them by --columns system=NAME,dataset=NAME,value=NAME" in capsys.readouterr().err
-    assert cli.main(["leaderboard", str(path), "--columns", "system=encoder,dataset=corpus,value=ndcg"]) == 0
-    assert capsys.readouterr().out == f"{fn.leaderboard(MEANS)}\n"
-    assert cli.main(["leaderboard", str(path), "--columns", "query=encoder"]) == 2
-    path.write_text(json.dumps(MEANS))
-    assert cli.main(["leaderboard", str(path), "--columns", "system=encoder"]) == 2
-    assert "without columns to name" in capsys.readouterr().err
-    path.write_text("model,x,x\na,51,52\nb,48,47\n")
-    assert cli.main(["leaderboard", str(path)]) == 2
-    assert "has the columns 'model', 'x', 'x'" in capsys.readouterr().err
-    path.write_text("model,x,y\na,51,52\nb,48,47\n")
-    assert cli.main(["leaderboard", str(path), "-m", "ndcg@10"]) == 2
-    assert "divide them by 100, or leave --metric out" in capsys.readouterr().err
+    wrong("Name them by --columns system=NAME,dataset=NAME,value=NAME", "leaderboard", path)
+    out = shown("leaderboard", path, "--columns", "system=encoder,dataset=corpus,value=ndcg")
+    assert out == f"{fn.leaderboard(MEANS)}\n"
+    wrong("--columns", "leaderboard", path, "--columns", "query=encoder")
+    for text, more, message in (
+        (json.dumps(MEANS), ["--columns", "system=encoder"], "without columns to name"),
+        ("model,x,x\na,51,52\nb,48,47\n", [], "has the columns 'model', 'x', 'x'"),
+        ("model,x,y\na,51,52\nb,48,47\n", ["-m", "ndcg@10"], "divide them by 100, or leave --metric out"),
+    ):
+        path.write_text(text)
+        wrong(message, "leaderboard", path, *more)
 
 
 def test_comparison():
@@ -267,26 +256,19 @@ def test_errors(call, message):
     refused(message, call, error=fn.FastndcgError)
 
 
-def test_command(tmp_path, capsys):
+def test_command(tmp_path, shown, wrong):
     table = tmp_path / "published.csv"
     rows = [f"s{s},d{d},{0.5 + 0.1 * s + 0.01 * (d % 3)}" for s in range(3) for d in range(9)]
     table.write_text("\n".join(["system,dataset,value", *rows]))
-    assert cli.main(["leaderboard", str(table), "--format", "json"]) == 0
-    assert [row["system"] for row in json.loads(capsys.readouterr().out)["rows"]] == ["s2", "s1", "s0"]
+    found = json.loads(shown("leaderboard", table, "--format", "json"))["rows"]
+    assert [row["system"] for row in found] == ["s2", "s1", "s0"]
     table.write_text("system,dataset,value\na,x,one\n")
-    assert cli.main(["leaderboard", str(table)]) == 2
-    assert (
-        "published.csv, row 0, column 'value': must have a number up to 1e+100 as value, not 'one'"
-        in capsys.readouterr().err
-    )
-    qrels = tmp_path / "qrels.txt"
+    message = "published.csv, row 0, column 'value': must have a number up to 1e+100 as value, not 'one'"
+    wrong(message, "leaderboard", table)
+    qrels, *runs = (tmp_path / name for name in ("qrels.txt", "poor.run", "good.run"))
     qrels.write_text("".join(f"q{q} 0 a 1\n" for q in range(20)))
-    for name, score in (("good", 2), ("poor", 0)):
-        (tmp_path / f"{name}.run").write_text(
-            "".join(f"q{q} Q0 {d} 1 {s} {name}\n" for q in range(20) for d, s in (("a", score), ("b", 1)))
-        )
-    runs = [str(tmp_path / f"{name}.run") for name in ("poor", "good")]
-    assert cli.main(["leaderboard", str(qrels), runs[0], runs[0], "-m", "rr"]) == 2
-    assert "is the name of 2. Give --names A,B." in capsys.readouterr().err
-    assert cli.main(["leaderboard", str(qrels), *runs, "-m", "rr"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["good", "1.0000"]
+    for path, score in zip(runs, (0, 2), strict=True):
+        scores = (("a", score), ("b", 1))
+        path.write_text("".join(f"q{q} Q0 {d} 1 {s} {path.stem}\n" for q in range(20) for d, s in scores))
+    wrong("is the name of 2. Give --names A,B.", "leaderboard", qrels, runs[0], runs[0], "-m", "rr")
+    assert shown("leaderboard", qrels, *runs, "-m", "rr").splitlines()[1].split()[:2] == ["good", "1.0000"]
