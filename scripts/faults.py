@@ -523,7 +523,7 @@ FAULTS = (
           "fusion/test_equals_reference.py::test_absent_documents_equal_the_reference_under_each_convention"),
     Fault("tuning: a grid takes the highest mean", "fusion/tuning/search.py",
           "self.judged.sign * value > self.judged.sign * best[place].mean", "value > best[place].mean",
-          f"{DIRECTION}tuning_by_a_grid_takes_the_best_mean_of_every_metric"),
+          f"{DIRECTION}tuning_takes_the_best_mean_of_every_metric"),
     Fault("curves of a plot lose the parameters of the metric", "cli/compare.py",
           "Metric(metric.name)(**dict(metric.parameters))", "Metric(metric.name)",
           "cli/test_flags.py::test_plots_are_of_the_metric_with_its_parameters"),

@@ -6,17 +6,11 @@ import numpy as np
 
 CUTOFFS = (1, 5, 10)
 RECOMETRICS = {  # by their names: our metric, and what their option changes
-    "P@{k}": ("P@{k}", ""),
-    "TP@{k}": ("P@{k}", "(precision_denominator=min(k, n_relevant))"),
-    "R@{k}": ("R@{k}", ""),
-    "AP@{k}": ("AP@{k}", ""),
-    "TAP@{k}": ("AP@{k}", "(ap_denominator=min(k, n_relevant))"),
-    "NDCG@{k}": ("nDCG@{k}", ""),
-    "Hit@{k}": ("Success@{k}", ""),
-    "RR@{k}": ("RR@{k}", ""),
-    "ROC_AUC": ("AUC", ""),
+    "P@{k}": ("P@{k}", ""), "TP@{k}": ("P@{k}", "(precision_denominator=min(k, n_relevant))"),
+    "R@{k}": ("R@{k}", ""), "AP@{k}": ("AP@{k}", ""), "TAP@{k}": ("AP@{k}", "(ap_denominator=min(k, n_relevant))"),
+    "NDCG@{k}": ("nDCG@{k}", ""), "Hit@{k}": ("Success@{k}", ""), "RR@{k}": ("RR@{k}", ""), "ROC_AUC": ("AUC", ""),
     "PR_AUC": ("AP", ""),
-}
+}  # fmt: skip
 LIGHTFM = {"precision_at_k@{k}": "P@{k}", "recall_at_k@{k}": "R@{k}", "reciprocal_rank": "RR", "auc_score": "AUC"}
 SENTENCE_TRANSFORMERS = {
     "accuracy": "Success", "precision": "P", "recall": "R", "ndcg": "nDCG", "mrr": "RR", "map": "AP",

@@ -15,10 +15,9 @@ def refused(message, function, *arguments, error=fn.InvalidInputError, **options
         function(*arguments, **options)
 
 
-def refused_in_full(error, message, call):
+def refused_in_full(message, function, *arguments, **options):
     """Check that a call raises an error whose whole text this is."""
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
-        call()
+    refused(f"^{re.escape(message)}$", function, *arguments, **options)
 
 
 def refuses(function, table, *, error=fn.InvalidInputError, text=None):

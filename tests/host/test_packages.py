@@ -91,8 +91,7 @@ def test_report_error_names_all_missing_packages(monkeypatch, files, run):
     code, out, err = run("compare", "qrels.txt", "good.run", "tied.run", "--html", "report.html")
     assert (code, out) == (2, "")
     assert err == ("fastndcg: error: a report needs scipy and jinja2. Install them: pip install scipy jinja2\n")
-    with pytest.raises(fn.MissingPackageError, match=r"pip install scipy matplotlib$"):
-        check_packages("plotting", "plots")
+    refused(r"pip install scipy matplotlib$", check_packages, "plotting", "plots", error=fn.MissingPackageError)
 
 
 @pytest.mark.newest

@@ -8,6 +8,7 @@ import strategies
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from refusals import refused
 
 from fastndcg.kernels import jit, simd
 from fastndcg.kernels.simd import LANES, WIDE
@@ -161,8 +162,7 @@ if not numba.config.DISABLE_JIT:
 
 @pytest.mark.parametrize("place", [-1, 1])
 def test_twins_refuse_lanes_beside_the_array(place):
-    with pytest.raises(IndexError, match="must be within the array"):
-        twin("mask_nan")(np.zeros(WIDE), place)
+    refused("must be within the array", twin("mask_nan"), np.zeros(WIDE), place, error=IndexError)
 
 
 @needs_jit
@@ -176,5 +176,4 @@ def test_copy_wide_copies_64_entries(dtype, place):
         assert out[5 : 5 + WIDE].tolist() == list(range(place, place + WIDE))
         assert (out[:5] == -1).all()
         assert (out[5 + WIDE :] == -1).all()
-    with pytest.raises(IndexError, match="64 lanes from 31 on"):
-        twin("copy_wide")(values, 31, out, 0)
+    refused("64 lanes from 31 on", twin("copy_wide"), values, 31, out, 0, error=IndexError)

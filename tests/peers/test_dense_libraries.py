@@ -45,19 +45,6 @@ def test_recorded_capped_recall_of_mteb():
         assert [recalls[query][f"R@{k}"] for query in run] == pytest.approx(expected, rel=1e-12)
 
 
-def test_dense_recorded_values_of_sentence_transformers():
-    queries, corpus, relevant = dense_cases.draw_texts()
-    model = dense_cases.StandInModel()
-    rows = model.similarity(model.encode(list(queries.values())), model.encode(list(corpus.values()))).tolist()
-    run = {query: dict(zip(corpus, row, strict=True)) for query, row in zip(queries, rows, strict=True)}
-    qrels = {query: dict.fromkeys(documents, 1) for query, documents in relevant.items() if documents}
-    names = {"accuracy": "Success", "precision": "P", "recall": "R", "ndcg": "nDCG", "mrr": "RR", "map": "AP"}
-    for key, value in RECORD["sentence_transformers"].items():
-        name, _, cutoff = key.removeprefix("case_cosine_").partition("@")
-        result = fn.evaluate(qrels, run, f"{names[name]}@{cutoff}", convention="sentence_transformers")
-        assert result.means() == pytest.approx([value], rel=1e-12), key
-
-
 @pytest.mark.peers
 def test_dense_beir_with_and_without_fastndcg():
     beir = importlib.import_module(pytest.importorskip("beir.retrieval.evaluation").__name__)

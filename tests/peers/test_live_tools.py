@@ -5,6 +5,7 @@ import uuid
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import fastndcg as fn
 
@@ -56,8 +57,7 @@ def test_langchain_documents():
         answers = {query: {"input": query, "context": documents, "answer": "…"} for query, documents in run.items()}
         for found in (run, answers):
             assert fn.evaluate(truth, found, METRICS).to_dict() == EXPECTED
-    with pytest.raises(fn.InvalidInputError, match="a Document, has none"):
-        fn.Run({"q1": [library.Document("…")]})
+    refused("a Document, has none", fn.Run, {"q1": [library.Document("…")]})
 
 
 def test_langsmith_examples():
@@ -96,8 +96,7 @@ def test_modin(monkeypatch):
     frame = pytest.importorskip("modin.pandas").DataFrame(COLUMNS)
     check(frame)
     frame.loc[0, "score"] = np.nan
-    with pytest.raises(fn.InvalidInputError, match="`scores` must not be NaN"):
-        fn.evaluate(frame, metrics="rr")
+    refused("`scores` must not be NaN", fn.evaluate, frame, metrics="rr")
 
 
 def test_ibis():

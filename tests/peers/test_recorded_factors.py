@@ -140,26 +140,22 @@ def test_factors_equal_sentence_transformers(theirs, tied):
 
 
 def test_retrieval_by_cosine_equals_sentence_transformers():
+    """The scores of a model, and the same scores as a run."""
     queries, corpus, relevant = dense_cases.draw_texts()
     encoder = dense_cases.StandInModel()
     query_ids, document_ids = [query for query in queries if relevant.get(query)], sorted(corpus)
-    scores = encoder.similarity(
-        encoder.encode([queries[query] for query in query_ids]), encoder.encode([corpus[name] for name in document_ids])
-    )
-    model = fn.Scorer(
-        lambda users: scores[users],
-        n_items=len(document_ids),
-        query_ids=query_ids,
-        document_ids=document_ids,
-        missing_truth="unretrieved",
-    )
+    rows = ([texts[name] for name in names] for texts, names in ((queries, query_ids), (corpus, document_ids)))
+    scores = encoder.similarity(*map(encoder.encode, rows))
+    ids = {"query_ids": query_ids, "document_ids": document_ids, "missing_truth": "unretrieved"}
+    model = fn.Scorer(lambda users: scores[users], n_items=len(document_ids), **ids)
+    run = {query: dict(zip(document_ids, row, strict=True)) for query, row in zip(query_ids, scores, strict=True)}
     truth = {query: relevant[query] for query in query_ids}
     for name, value in DENSE["sentence_transformers"].items():
         theirs, k = name.removeprefix("case_cosine_").split("@")
-        (mean,) = fn.evaluate(
-            truth, model, f"{SENTENCE_TRANSFORMERS[theirs]}@{k}", convention="sentence_transformers"
-        ).means()
-        assert mean == pytest.approx(value, rel=1e-12), name
+        for given in (model, run):
+            metric = f"{SENTENCE_TRANSFORMERS[theirs]}@{k}"
+            (mean,) = fn.evaluate(truth, given, metric, convention="sentence_transformers").means()
+            assert mean == pytest.approx(value, rel=1e-12), name
 
 
 RECORD = json.loads((DATA / "ratings" / "recorded.json").read_text(encoding="utf-8"))

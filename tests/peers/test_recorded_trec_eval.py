@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from recorded_data import DRAWN_RUNS, RUN_NAMES, TREC_EVAL, drawn_run, our_metrics, trec_mean, trec_output
+from refusals import refused
 
 import fastndcg as fn
 
@@ -166,13 +167,11 @@ def test_line_by_line(version, output):
 
 def test_judged_query_that_the_run_lacks():
     files = [TREC_EVAL / name for name in ("qrels.test", "results.trunc")]
-    with pytest.raises(fn.InvalidInputError, match="judged query 302 is missing in the run"):
-        fn.evaluate(*files, "map", convention="trec_eval")
+    refused("judged query 302 is missing in the run", fn.evaluate, *files, "map", convention="trec_eval")
     result = fn.evaluate(*files, "map", convention="trec_eval_9")
     assert result.query_ids.tolist() == ["301", "303"]
     assert result.n_missing_in_run == 1
 
 
 def test_qrels_of_several_judges_are_refused():
-    with pytest.raises(fn.InvalidInputError, match="CR93E-10279 of query 301 is in lines 1 and 3682"):
-        fn.Qrels(TREC_EVAL / "qrels.123")
+    refused("CR93E-10279 of query 301 is in lines 1 and 3682", fn.Qrels, TREC_EVAL / "qrels.123")

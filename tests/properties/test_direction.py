@@ -46,6 +46,10 @@ def is_of_labels(metric):
     return metric.record.function_name == "evaluate" and metric.record.view == "labels"
 
 
+def list_directed():
+    return [metric for metric in map(fn.Metric, CATALOG) if metric.sign and is_of_labels(metric)]
+
+
 def turn(values, metrics):
     """Return values with the other sign, or mirrored within their range. They are multiples of 2⁻⁶."""
     return np.stack([turn_value(column, metric) for column, metric in zip(values.T, metrics, strict=True)], 1)
@@ -138,8 +142,7 @@ def test_assert_not_worse_takes_a_lower_rank_for_better():
     last[0, 0] = 2.5
     assert assert_not_worse(labels, last, first, "rank, rr").verdict == "pass"
     for metric, words in (("rank", "is above 0.5: at least"), ("rr", "is below −0.5: at most")):
-        with pytest.raises(AssertionError, match=words):
-            assert_not_worse(labels, first, last, metric, margin=0.5)
+        refused(words, assert_not_worse, labels, first, last, metric, margin=0.5, error=AssertionError)
 
 
 COMPARISONS = (
@@ -356,30 +359,18 @@ def test_published_means_of_an_unknown_metric_are_better_if_higher():
 
 
 def test_tuning_takes_the_best_mean_of_every_metric():
-    """The lowest of the curve of all weights, where lower values are better."""
+    """The lowest of the curve of all weights where lower is better; of a grid, the best of all its points."""
     qrels, runs = draw_runs(3, n_queries=5, n_documents=7)
-    options = {"folds": 2, "convention": "default(ties=id_ascending)"}
-    for metric in map(fn.Metric, CATALOG):
-        if is_of_labels(metric) and metric.sign and metric != fn.GAUC:  # whose mean is weighted
-            tuned = fn.tune_fusion(qrels, runs, metric, ["wsum(norm=min_max)"], **options)
-            best = float((metric.sign * tuned.curve.step_means).max())
-            assert metric.sign * tuned.best.mean == pytest.approx(best, abs=1e-12), metric
-
-
-def test_tuning_by_a_grid_takes_the_best_mean_of_every_metric():
-    """Of a method that is not linear, at least as good as that of each single run and of equal weights."""
-    qrels, runs = draw_runs(3, n_queries=5, n_documents=7)
-    metrics = [metric for metric in map(fn.Metric, CATALOG) if is_of_labels(metric) and metric.sign]
+    metrics = [metric for metric in list_directed() if metric != fn.GAUC]  # whose mean is weighted
     convention = "default(ties=id_ascending)"
     fused = (fn.fuse(runs, "harmonic_mean(norm=min_max)", weights=weights) for weights in list_grid(2))
     means = [fn.evaluate(qrels, run, metrics, convention=convention).means() for run in fused]
     for place, metric in enumerate(metrics):
-        if metric != fn.GAUC:  # whose mean is weighted
-            tuned = fn.tune_fusion(
-                qrels, runs, metric, ["harmonic_mean(norm=min_max)"], folds=2, convention=convention
-            )  # fmt: skip
-            best = max(metric.sign * row[place] for row in means)
-            assert metric.sign * tuned.best.mean == pytest.approx(best, abs=1e-12), metric
+        for method in ("wsum(norm=min_max)", "harmonic_mean(norm=min_max)"):
+            tuned = fn.tune_fusion(qrels, runs, metric, [method], folds=2, convention=convention)
+            points = tuned.curve.step_means if method[0] == "w" else np.array([row[place] for row in means])
+            best = float((metric.sign * points).max())
+            assert metric.sign * tuned.best.mean == pytest.approx(best, abs=1e-12), (metric, method)
 
 
 def test_systems_are_compared_by_the_direction_of_every_metric():
@@ -388,8 +379,7 @@ def test_systems_are_compared_by_the_direction_of_every_metric():
     labels = generator.integers(0, 4, (N, 8))
     labels[:, :3] = 1, 3, 0
     good = labels + generator.normal(0, 1, labels.shape)
-    known = [metric for metric in map(fn.Metric, CATALOG) if metric.sign and is_of_labels(metric)]
-    known = [fn.GAUC(weight="nothing") if metric == fn.GAUC else metric for metric in known]  # a mean over queries
+    known = [fn.GAUC(weight="nothing") if metric == fn.GAUC else metric for metric in list_directed()]
     metrics = tuple(metric @ 3 if metric.record.has_cutoff else metric for metric in known)
     values = [fn.evaluate(labels, scores, metrics) for scores in (good, -good)]
     found = fn.compare({"good": values[0], "poor": values[1]}, test="t", replicates=100)
@@ -398,9 +388,9 @@ def test_systems_are_compared_by_the_direction_of_every_metric():
         if metric in (fn.SetAP, fn.Utility):  # of the set of documents
             assert first == second
             continue
+        row = rows[str(metric)]
         assert metric.sign * first > metric.sign * second, metric
-        assert rows[str(metric)].outcome == "worse", metric
-        assert rows[str(metric)].losses > rows[str(metric)].wins, metric
+        assert (row.outcome, row.losses > row.wins) == ("worse", True), metric
         assert fn.gate(None, *values, metric).verdict == "fail", metric
         assert fn.leaderboard(found, metric=metric, replicates=100)[0].system == "good", metric
 

@@ -59,28 +59,17 @@ def convention(request):
     return fn.conventions["default"].replace(ties=request.param)
 
 
-@pytest.mark.parametrize(("chunk_documents", "threads"), [(100, 1), (300, 3), (10**9, 3)])
-def test_threads_and_chunks_change_no_bit(rankings, convention, chunk_documents, threads, monkeypatch):
-    expected = engine.run(rankings, METRICS, convention, threads=1)
-    for module in (chunk, engine):
-        monkeypatch.setattr(module, "MIN_DOCUMENTS_FOR_THREADS", 1)
-    result = engine.run(rankings, METRICS, convention, threads=threads, chunk_documents=chunk_documents)
-    assert strategies.bits(result) == strategies.bits(expected)
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
-def test_strategy_changes_no_bit(rankings, convention, strategy):
-    result = engine.run(rankings, METRICS, convention, strategy=strategy)
-    expected = engine.run(rankings, METRICS, convention)
-    assert strategies.bits(result) == strategies.bits(expected)
-
-
-def test_companions_change_no_bit(rankings, convention):
+def test_threads_chunks_strategies_and_companions_change_no_bit(rankings, convention, monkeypatch):
     companions = (fn.nDCG @ 10, *METRICS, fn.AP)
-    expected = engine.run(rankings, companions, convention).values
+    expected = engine.run(rankings, companions, convention, threads=1)
     for column, metric in enumerate(companions):
         alone = engine.run(rankings, (metric,), convention).values[:, 0]
-        assert alone.tobytes() == expected[:, column].tobytes(), metric
+        assert alone.tobytes() == expected.values[:, column].tobytes(), metric
+    for module in (chunk, engine):
+        monkeypatch.setattr(module, "MIN_DOCUMENTS_FOR_THREADS", 1)
+    ways = [{"threads": threads, "chunk_documents": n} for n, threads in ((100, 1), (300, 3), (10**9, 3))]
+    for way in [*ways, *({"strategy": strategy} for strategy in STRATEGIES.values())]:
+        assert strategies.bits(engine.run(rankings, companions, convention, **way)) == strategies.bits(expected), way
 
 
 def test_diversity_evaluator_equals_evaluate():

@@ -334,8 +334,7 @@ class TestPage:
         for place in ("fastndcg.reports.page.page", "os.replace"):
             with monkeypatch.context() as context:
                 context.setattr(place, refuse)
-                with pytest.raises(OSError, match="No space left"):
-                    compared().to_html(path)
+                refused("No space left", compared().to_html, path, error=OSError)
             assert path.read_text() == "of before"
             assert list(tmp_path.iterdir()) == [path]
         with pytest.raises(FileNotFoundError):
@@ -474,10 +473,8 @@ def test_plot_has_steps_and_no_legend_above_its_lines():
 def test_each_run_of_three_has_a_curve():
     tuned = tune(["wsum(norm=min_max)"], n_runs=3)
     assert tuned.plot(run="run2").get_xlabel().startswith("weight of run2")
-    with pytest.raises(InvalidInputError, match="Did you mean 'run1'"):
-        tuned.plot(run="run11")
-    with pytest.raises(InvalidInputError, match="linear in its weights, not mnz"):
-        tune(["mnz(norm=min_max)"]).plot()
+    refused("Did you mean 'run1'", tuned.plot, run="run11", error=InvalidInputError)
+    refused("linear in its weights, not mnz", tune(["mnz(norm=min_max)"]).plot, error=InvalidInputError)
 
 
 def test_report_has_the_section(tmp_path):

@@ -6,13 +6,14 @@ import threading
 import numpy as np
 import pytest
 from fresh_processes import answer, start
+from refusals import refused
 
 import fastndcg as fn
 from fastndcg.runtime import threads
 from fastndcg.runtime.imports import check_numba_environment
 from fastndcg.runtime.threads import NO_LIMIT, available_cpus, cgroup_limit
 
-ALONE = "0::/\n"
+ALONE, POD = "0::/\n", "0::/pod/job\n"
 HYBRID = "4:memory:/job\n1:name=systemd:/job\n0::/job\n"
 
 
@@ -31,34 +32,23 @@ def limit(tmp_path):
     return read
 
 
-@pytest.mark.parametrize(("files", "expected"), [
-    ({}, NO_LIMIT), ({"cpu.max": "max 100000\n"}, NO_LIMIT), ({"cpu.max": "200000 100000\n"}, 2),
-    ({"cpu.max": "150000 100000\n"}, 2), ({"cpu.max": "1000 100000\n"}, 1), ({"cpu.max": "nonsense"}, NO_LIMIT),
-    ({"cpu.max": ""}, NO_LIMIT), ({"cpu.max": "100000 0"}, NO_LIMIT), ({"cpu.max": "-1 100000"}, NO_LIMIT),
+@pytest.mark.parametrize(("groups", "files", "expected"), [
+    (ALONE, {}, NO_LIMIT), (ALONE, {"cpu.max": "max 100000\n"}, NO_LIMIT), (ALONE, {"cpu.max": "200000 100000\n"}, 2),
+    (ALONE, {"cpu.max": "150000 100000\n"}, 2), (ALONE, {"cpu.max": "1000 100000\n"}, 1),
+    *((ALONE, {"cpu.max": text}, NO_LIMIT) for text in ("nonsense", "", "100000 0", "-1 100000")),
+    (HYBRID, {"job/cpu.max": "200000 100000"}, 2),  # version 1 has a line for each controller
+    # groups around
+    (POD, {"pod/job/cpu.max": "200000 100000"}, 2), (POD, {"pod/cpu.max": "300000 100000"}, 3),
+    (POD, {"pod/cpu.max": "300000 100000", "pod/job/cpu.max": "max 100000"}, 3),
+    (POD, {"pod/cpu.max": "300000 100000", "pod/job/cpu.max": "400000 100000"}, 3),
+    (POD, {"cpu.max": "100000 100000", "pod/cpu.max": "300000 100000"}, 1),
+    (POD, {"pod/job/inner/cpu.max": "100000 100000", "other/cpu.max": "100000 100000"}, NO_LIMIT),
+    # a container mounts its own group as the root, by whatever name the process knows it
+    *((f"0::{group}\n", {"cpu.max": "200000 100000"}, 2) for group in ("/docker/7f", "/../../other", "/a:b c", "/")),
+    *((text, {}, NO_LIMIT) for text in ("", "nonsense\n", "1:cpu\n")),
 ])  # fmt: skip
-def test_cpu_quotas_of_control_groups(limit, files, expected):
-    assert limit(ALONE, files) == expected
-
-
-def test_group_of_version_2_beside_others(limit):
-    """Version 1 has a line for each controller."""
-    assert limit(HYBRID, {"job/cpu.max": "200000 100000"}) == 2
-
-
-@pytest.mark.parametrize(("files", "expected"), [
-    ({"pod/job/cpu.max": "200000 100000"}, 2), ({"pod/cpu.max": "300000 100000", "pod/job/cpu.max": "max 100000"}, 3),
-    ({"pod/cpu.max": "300000 100000", "pod/job/cpu.max": "400000 100000"}, 3), ({"pod/cpu.max": "300000 100000"}, 3),
-    ({"cpu.max": "100000 100000", "pod/cpu.max": "300000 100000"}, 1),
-    ({"pod/job/inner/cpu.max": "100000 100000", "other/cpu.max": "100000 100000"}, NO_LIMIT),
-])  # fmt: skip
-def test_groups_around(limit, files, expected):
-    assert limit("0::/pod/job\n", files) == expected
-
-
-@pytest.mark.parametrize("group", ["/docker/7f", "/../../other", "/a:b c", "/"])
-def test_container_that_shows_its_own_group_alone(limit, group):
-    """A container mounts its own group as the root, by whatever name the process knows it."""
-    assert limit(f"0::{group}\n", {"cpu.max": "200000 100000"}) == 2
+def test_cpu_quotas_of_control_groups(limit, groups, files, expected):
+    assert limit(groups, files) == expected
 
 
 def test_process_that_is_moved(limit):
@@ -66,11 +56,6 @@ def test_process_that_is_moved(limit):
     assert limit("0::/one\n", files) == 1
     assert limit("0::/one\n", {"one/cpu.max": "300000 100000"}) == 3
     assert limit("0::/two\n", {}) == 2
-
-
-@pytest.mark.parametrize("groups", ["", "nonsense\n", "1:cpu\n"])
-def test_files_that_say_nothing(limit, groups):
-    assert limit(groups, {}) == NO_LIMIT
 
 
 def test_system_without_control_groups(tmp_path):
@@ -131,23 +116,14 @@ def test_a_wrong_value_is_an_error_where_numba_would_compile(name, value, rule):
     assert answer(start(CODE, **{name: value, "FASTNDCG_MACHINE_CODE": "0"})) == message
 
 
-@pytest.mark.parametrize("value", ["", "-3", "1.5", "many"])
-def test_numbers_of_threads(monkeypatch, value):
-    monkeypatch.setenv("NUMBA_NUM_THREADS", value)
-    with pytest.raises(fn.InvalidInputError, match="NUMBA_NUM_THREADS must be a whole number of 1 or more"):
-        check_numba_environment()
-
-
-@pytest.mark.parametrize("value", ["avx2", "+avx2, -sse", "+avx2,", "+"])
-def test_features(monkeypatch, value):
-    monkeypatch.setenv("NUMBA_CPU_FEATURES", value)
-    with pytest.raises(fn.InvalidInputError, match=r"NUMBA_CPU_FEATURES must be features with \+ or -"):
-        check_numba_environment()
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("NUMBA_NUM_THREADS", "4"), ("NUMBA_CPU_FEATURES", ""), ("NUMBA_CPU_FEATURES", "+sse4.2,-avx")]
-)
-def test_right_values(monkeypatch, name, value):
+@pytest.mark.parametrize(("name", "value", "rule"), [
+    *(("NUMBA_NUM_THREADS", text, "a whole number of 1 or more") for text in ("", "-3", "1.5", "many")),
+    *(("NUMBA_CPU_FEATURES", text, r"features with \+ or -") for text in ("avx2", "+avx2, -sse", "+avx2,", "+")),
+    ("NUMBA_NUM_THREADS", "4", None), ("NUMBA_CPU_FEATURES", "", None), ("NUMBA_CPU_FEATURES", "+sse4.2,-avx", None),
+])  # fmt: skip
+def test_values_of_numbas_variables(monkeypatch, name, value, rule):
     monkeypatch.setenv(name, value)
-    check_numba_environment()
+    if rule is None:
+        check_numba_environment()
+    else:
+        refused(f"{name} must be {rule}", check_numba_environment)

@@ -11,15 +11,7 @@ from refusals import refused
 from system_values import find_tango_score, results_of
 
 import fastndcg as fn
-from fastndcg.statistics.intervals import (
-    compute_betting_bounds,
-    compute_exact_upper_bound,
-    compute_sequential_bounds,
-    compute_tango,
-    find_bets,
-    find_betting_bounds,
-    find_exact_p_value,
-)
+from fastndcg.statistics import intervals
 from fastndcg.statistics.resampling import draw_numbers
 from fastndcg.statistics.significance import count_needed_queries
 
@@ -47,10 +39,10 @@ def verdict_of(n, wins, losses, **options):
 @functools.cache
 def list_most_wins(n, difference):
     """Return the most wins, of each number of differing queries, that surely lie below `difference`, -1 if none do."""
-    found = [-1]
+    found, p_value = [-1], intervals.find_exact_p_value
     for differing in range(1, min(n, int(1.5 * n * abs(difference)) + 60) + 1):
         wins = found[-1]  # one differing query more never lowers them
-        while wins < differing and find_exact_p_value(wins + 1, differing - wins - 1, n, difference, 0.05) <= 0.05:
+        while wins < differing and p_value(wins + 1, differing - wins - 1, n, difference, 0.05) <= 0.05:
             wins += 1
         found.append(wins)
     return np.array(found)
@@ -81,15 +73,15 @@ def test_gate_has_exact_bounds_and_bounds_have_exact_p_values():
         row = fn.gate(None, *paired(n, wins, losses)).rows[0]
         for bound, counts in ((row.high, (wins, losses)), (-row.low, (losses, wins))):
             distance = 1e-4 * (bound - (counts[0] - counts[1]) / n)
-            p_values = [find_exact_p_value(*counts, n, bound + side * distance, 0.05) for side in (-1, 1)]
+            p_values = [intervals.find_exact_p_value(*counts, n, bound + side * distance, 0.05) for side in (-1, 1)]
             assert p_values[1] <= 0.05 < p_values[0] < 0.051
-            assert bound == pytest.approx(compute_tango(*counts, n, 0.9)[1], abs=3 / n)
+            assert bound == pytest.approx(intervals.compute_tango(*counts, n, 0.9)[1], abs=3 / n)
 
 
 def test_exact_bounds_have_their_p_value():
     """By enumeration: with a difference at the bound, at most 5 % of the samples score as high, and nearly as many."""
     for wins, losses, n in ((0, 5, 30), (1, 1, 5), (2, 9, 40), (0, 0, 8)):
-        bound = compute_exact_upper_bound(wins, losses, n, 0.05)
+        bound = intervals.compute_exact_upper_bound(wins, losses, n, 0.05)
         more, fewer = (counts.ravel() for counts in np.indices((n + 1, n + 1)))
         more, fewer = more[more + fewer <= n], fewer[more + fewer <= n]
         as_low = np.array([find_tango_score(*counts, n, bound) for counts in zip(more, fewer, strict=True)])
@@ -305,15 +297,17 @@ def test_sequential_bounds_hold_at_every_number():
     n_wrong = 0
     for _ in range(400):
         values = (generator.random(300) < 0.7).astype("f8")
-        n_wrong += any(compute_sequential_bounds(values[:n], 0.1)[0] > 0.7 for n in (5, 10, 20, 40, 80, 160, 300))
+        n_wrong += any(
+            intervals.compute_sequential_bounds(values[:n], 0.1)[0] > 0.7 for n in (5, 10, 20, 40, 80, 160, 300)
+        )
     assert n_wrong / 400 < 0.1
 
 
 def test_sequential_bound_by_hand():
     """One value: the capital is 1 + bet · (x − m), with the bet of the prior variance 1/4, capped at 1/(2m)."""
-    (bet,) = find_bets(np.array([1.0]), 0.5)
+    (bet,) = intervals.find_bets(np.array([1.0]), 0.5)
     assert bet == pytest.approx(math.sqrt(2 * math.log(2) / (0.25 * math.log(2))))
-    low, high = compute_sequential_bounds(np.array([1.0]), 0.5)
+    low, high = intervals.compute_sequential_bounds(np.array([1.0]), 0.5)
     assert 1 + min(bet, 0.5 / low) * (1 - low) == pytest.approx(2)
     assert high == 1
 
@@ -324,7 +318,7 @@ def test_sequential_bounds_are_those_of_confseq():
         0.404, 0.997, 0.677, 0.655, 0.138, 0.971, 0.227, 0.885, 1.0, 0.179, 0.119, 0.507,
         0.843, 0.686, 0.791, 0.855, 0.932, 0.652, 0.543, 0.203,
     ]  # fmt: skip
-    assert compute_sequential_bounds(np.array(values), 0.05) == pytest.approx((0.4262, 0.7797), abs=1.01e-4)
+    assert intervals.compute_sequential_bounds(np.array(values), 0.05) == pytest.approx((0.4262, 0.7797), abs=1.01e-4)
 
 
 @pytest.mark.parametrize("n", [5, 12])
@@ -332,7 +326,7 @@ def test_betting_bound_is_where_the_mean_stake_of_all_orders_is_enough(n):
     """By plain loops: a bet is of the values before it, and the last stakes of eight orders have the mean 1/alpha."""
     values, alpha = np.random.default_rng(n).beta(2, 1, n), 0.3
     numbers = draw_numbers(0, 3, 8 * n).tolist()
-    for sign, bound in zip((1, -1), compute_betting_bounds(values, alpha), strict=True):
+    for sign, bound in zip((1, -1), intervals.compute_betting_bounds(values, alpha), strict=True):
         stakes = []
         for order in range(8):
             own = numbers[order * n : (order + 1) * n]
@@ -363,7 +357,7 @@ def test_betting_bounds_hold_for_skewed_differences(name):
     generator = np.random.default_rng(3)
     for n in (12, 60):
         drawn_values = generator.choice(values, (300, n), p=chances)
-        bounds = np.array([find_betting_bounds(own, (-1.0, 1.0), 0.05) for own in drawn_values])
+        bounds = np.array([intervals.find_betting_bounds(own, (-1.0, 1.0), 0.05) for own in drawn_values])
         assert (bounds[:, 0] > values @ chances).mean() <= 0.05
         assert (bounds[:, 1] < values @ chances).mean() <= 0.05
 
@@ -395,10 +389,8 @@ def test_betting_depends_little_on_the_order_and_takes_floors():
             floors = {"ndcg@10": f"{floor} by limit"}
             found = fn.gate(None, *both, margin=0.01, floors=floors, interval="betting")
             assert found.verdict == verdict
-        assert (
-            fn.compare({"old": both[0], "new": both[1]}, interval="betting", level=0.9).rows[1].difference_low
-            == row.low
-        )
+        compared = fn.compare({"old": both[0], "new": both[1]}, interval="betting", level=0.9)
+        assert compared.rows[1].difference_low == row.low
     assert np.ptp(bounds, 0) == pytest.approx(0, abs=0.05 * (bounds[0][1] - bounds[0][0]))
     assert bounds[0] == pytest.approx(bounds[1], abs=0.01)
 
@@ -415,11 +407,12 @@ def test_betting_is_refused_where_it_does_not_hold():
     both = paired(30, 2, 4)
     for name in ("weights", "clusters", "strata"):
         for call in (fn.gate, lambda _, old, new, **options: fn.compare({"a": old, "b": new}, **options)):
-            with pytest.raises(fn.InvalidInputError, match="`interval` must not be 'betting' with weights, clusters"):
-                call(None, *both, interval="betting", **{name: np.arange(30) // 5 + 1})
+            options = {"interval": "betting", name: np.arange(30) // 5 + 1}
+            refused("`interval` must not be 'betting' with weights, clusters", call, None, *both, **options)
     unbounded = [results_of([[value]] * 5, metrics=(fn.DCG,)) for value in (3.0, 2.0)]
-    row = fn.gate(None, *unbounded, interval="betting").rows[0]
-    assert (row.verdict, "without a known range" in row.reason) == ("undecided", True)
+    for options in ({"interval": "betting"}, {"sequential": True}):
+        row = fn.gate(None, *unbounded, **options).rows[0]
+        assert (row.verdict, "without a known range" in row.reason) == ("undecided", True)
     assert "without a known range" in unbounded[0].confidence_interval("dcg", method="betting").reason
 
 
@@ -427,11 +420,8 @@ def test_sequential_gate_is_wider():
     both = paired(200, 10, 20)
     fixed, sequential = (fn.gate(None, *both, sequential=flag).rows[0] for flag in (False, True))
     assert sequential.low < fixed.low < fixed.high < sequential.high
-    with pytest.raises(fn.InvalidInputError, match="`weights` must be left out with sequential=True"):
-        fn.gate(None, *both, sequential=True, weights=np.ones(200))
-    unbounded = [results_of([[value]] * 5, metrics=(fn.DCG,)) for value in (3.0, 2.0)]
-    row = fn.gate(None, *unbounded, sequential=True).rows[0]
-    assert (row.verdict, "without a known range" in row.reason) == ("undecided", True)
+    message = "`weights` must be left out with sequential=True"
+    refused(message, fn.gate, None, *both, sequential=True, weights=np.ones(200))
 
 
 @pytest.mark.parametrize(("effect", "alpha", "n_tails"), [(0.1, 0.05, 2), (0.5, 0.01, 2), (0.25, 0.05, 1)])

@@ -11,15 +11,9 @@ from strategies import examples
 from system_values import drawn, find_tango_score, results_by_name, results_of, settings, simple_design
 
 import fastndcg as fn
+from fastndcg.statistics import intervals
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
-from fastndcg.statistics.intervals import (
-    compute_bootstrap_interval,
-    compute_korn_graubard,
-    compute_t_interval,
-    compute_t_with_ends,
-    compute_tango,
-)
 from fastndcg.statistics.moments import compute_moments
 
 stats = pytest.importorskip("scipy.stats")
@@ -50,8 +44,8 @@ def test_normal_replicates_give_students_interval(design):
     wide = moments.mean + moments.standard_error * np.sqrt((size - 1) / size) * stats.norm.ppf(
         (np.arange(10**6) + 0.5) / 10**6
     )
-    low, high, _ = compute_bootstrap_interval(wide, moments, 0.95)
-    assert (low, high) == pytest.approx(compute_t_interval(moments, 0.95), rel=1e-4)
+    low, high, _ = intervals.compute_bootstrap_interval(wide, moments, 0.95)
+    assert (low, high) == pytest.approx(intervals.compute_t_interval(moments, 0.95), rel=1e-4)
 
 
 def test_interval_bounds_are_within_replicates():
@@ -70,14 +64,9 @@ def test_interval_equals_scipy_on_same_replicates(n, level):
     columns = [np.rint(column * 2**20) / 2**20 for column in drawn(n, n)]
     analysis = Analysis(columns, [DIFFERENCE], simple_design(n), settings(interval="percentile", level=level))
     values = DIFFERENCE.values(columns)
-    expected = stats.bootstrap(
-        (values,),
-        np.mean,
-        method="percentile",
-        confidence_level=expanded(level, n),
-        n_resamples=0,
-        bootstrap_result=Distribution(analysis.replicates[:, 0]),
-    ).confidence_interval
+    given = {"confidence_level": expanded(level, n), "n_resamples": 0}
+    given["bootstrap_result"] = Distribution(analysis.replicates[:, 0])
+    expected = stats.bootstrap((values,), np.mean, method="percentile", **given).confidence_interval
     found = analysis.intervals[0]
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-10, abs=1e-10)
     assert found.mean == pytest.approx(values.mean(), rel=1e-12)
@@ -232,7 +221,7 @@ class TestAuto:
             if abs(bound) == 1:
                 continue
             assert find_tango_score(wins, losses, n, bound) == pytest.approx(-sign * stats.norm.ppf(0.975), abs=1e-4)
-        mirrored = compute_tango(losses, wins, n, 0.95)
+        mirrored = intervals.compute_tango(losses, wins, n, 0.95)
         assert mirrored == pytest.approx((-row.difference_high, -row.difference_low), abs=1e-12)
 
     def test_korn_graubard_is_clopper_pearson_of_the_effective_size(self):
@@ -311,7 +300,7 @@ class TestAuto:
 
     def test_numbers_and_arrays_give_the_same(self):
         means, errors = np.array([0.0, 0.3, 0.97, 1.0]), np.array([0.0, 0.1, 0.02, 0.0])
-        for compute in (compute_korn_graubard, compute_t_with_ends):
+        for compute in (intervals.compute_korn_graubard, intervals.compute_t_with_ends):
             lows, highs = compute(means, errors, 12.5, 11.5, 0.9)
             for place in range(4):
                 low, high = compute(means[place], errors[place], 12.5, 11.5, 0.9)

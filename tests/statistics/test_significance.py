@@ -8,21 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from refusals import refused
 from strategies import examples
 from system_values import drawn, results_by_name, results_of, settings, simple_design
 
 import fastndcg as fn
+from fastndcg.statistics import significance
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.moments import compute_moments
-from fastndcg.statistics.significance import (
-    compute_smallest_difference,
-    correct_p_values,
-    find_noncentrality,
-    run_bootstrap_test,
-    run_t_test,
-    run_tukey_test,
-)
 
 stats = pytest.importorskip("scipy.stats")
 DIFFERENCE = Quantity(1, 0, 0)
@@ -40,14 +34,8 @@ def p_of(columns, test, design=None, **given):
 def test_exact_randomisation_is_scipys(n, alternative):
     columns = [np.rint(column * 2**20) / 2**20 for column in drawn(n, n, lift=0.2)]
     found = p_of(columns, "randomization", alternative=alternative)
-    expected = stats.permutation_test(
-        (DIFFERENCE.values(columns),),
-        lambda values, axis: values.mean(axis=axis),
-        permutation_type="samples",
-        alternative=alternative,
-        n_resamples=np.inf,
-        vectorized=True,
-    ).pvalue
+    options = {"permutation_type": "samples", "alternative": alternative, "n_resamples": np.inf, "vectorized": True}
+    expected = stats.permutation_test((DIFFERENCE.values(columns),), np.mean, **options).pvalue
     assert found.exact
     assert found.p == pytest.approx(expected, rel=1e-10)
 
@@ -158,15 +146,11 @@ def test_mcnemar_is_a_name_of_the_sign_test():
 @pytest.mark.parametrize(("level", "replicates", "p"), [(0.95, 19, 0.05), (0.9, 9, 0.1), (0.99, 99, 0.01)])
 def test_p_of_1_minus_level_is_not_significant(level, replicates, p):
     """The level is a decimal number: p = 0.05 at 95 % and p = 0.1 at 90 % are decided alike. They are not below."""
-    differences = np.abs(np.random.default_rng(0).normal(0.5, 0.05, 50))[:, None]
-    row = fn.compare(results_by_name([np.zeros((50, 1)), differences]), level=level, replicates=replicates).rows[1]
-    assert row.p == p
-    assert not row.significant
-    assert (
-        fn.compare(results_by_name([np.zeros((50, 1)), differences]), level=level, replicates=replicates + 1)
-        .rows[1]
-        .significant
+    columns = [np.zeros((50, 1)), np.abs(np.random.default_rng(0).normal(0.5, 0.05, 50))[:, None]]
+    row, below = (
+        fn.compare(results_by_name(columns), level=level, replicates=n).rows[1] for n in (replicates, replicates + 1)
     )
+    assert (row.p, row.significant, below.significant) == (p, False, True)
 
 
 @pytest.mark.parametrize("test", ["randomization", "wilcoxon", "sign"])
@@ -247,8 +231,8 @@ def test_undefined_replicates_do_not_count():
     moments, given = compute_moments(DIFFERENCE, columns, simple_design(30)), settings()
     replicates = np.random.default_rng(1).normal(moments.mean, moments.standard_error, 500)
     with_undefined = np.insert(replicates, [0, 7, 500], np.nan)
-    found = run_bootstrap_test(with_undefined, moments.mean, moments, given)
-    assert found == run_bootstrap_test(replicates, moments.mean, moments, given)
+    found = significance.run_bootstrap_test(with_undefined, moments.mean, moments, given)
+    assert found == significance.run_bootstrap_test(replicates, moments.mean, moments, given)
 
 
 @pytest.mark.parametrize(("correction", "n_tests"), [("holm", 1), ("bh", 2), ("bonferroni", 2)])
@@ -293,8 +277,8 @@ def test_paired_bootstrap_of_normal_replicates_is_students(design, alternative):
     n = 10 if design == "clusters" else 40
     quantiles = stats.norm.ppf((np.arange(10**6) + 0.5) / 10**6)
     replicates = moments.mean + moments.standard_error * np.sqrt((n - 1) / n) * quantiles
-    found = run_bootstrap_test(replicates, moments.mean, moments, given).p
-    assert found == pytest.approx(run_t_test(moments, given).p, rel=1e-3, abs=1e-5)
+    found = significance.run_bootstrap_test(replicates, moments.mean, moments, given).p
+    assert found == pytest.approx(significance.run_t_test(moments, given).p, rel=1e-3, abs=1e-5)
 
 
 def test_paired_bootstrap_of_what_is_surely_not_so():
@@ -364,7 +348,7 @@ class TestTukey:
             np.ptp(sum(row[list(order)] for row, order in zip(values, orders, strict=True)))
             for orders in product(permutations(range(3)), repeat=4)
         ])  # fmt: skip
-        found = run_tukey_test(columns, simple_design(4), settings(replicates=replicates))[0]
+        found = significance.run_tukey_test(columns, simple_design(4), settings(replicates=replicates))[0]
         for (one, other), test in found.items():
             expected = (ranges >= abs(values[:, one].sum() - values[:, other].sum())).mean()
             assert abs(test.p - expected) < 5 * np.sqrt(expected * (1 - expected) / replicates) + 1 / replicates
@@ -375,7 +359,7 @@ class TestTukey:
         columns, replicates = drawn(26, 15, n_metrics=1, lift=0.1), 50_000
         design = simple_design(15, **given)
         expected = p_of(columns, "randomization", design).p
-        found = run_tukey_test(columns, design, settings(replicates=replicates))[0][0, 1].p
+        found = significance.run_tukey_test(columns, design, settings(replicates=replicates))[0][0, 1].p
         assert abs(found - expected) < 5 * np.sqrt(expected * (1 - expected) / replicates) + 1 / replicates
 
     def test_counts_queries_that_all_systems_have(self):
@@ -384,13 +368,14 @@ class TestTukey:
         kept = [column[:30] for column in columns]
         columns[2][30:] = np.nan
         given = settings(replicates=500)
-        found = run_tukey_test(columns, simple_design(40), given)[0]
+        found = significance.run_tukey_test(columns, simple_design(40), given)[0]
         assert {pair: test.p for pair, test in found.items()} == pytest.approx(
-            {pair: test.p for pair, test in run_tukey_test(kept, simple_design(30), given)[0].items()}, abs=0.15
+            {pair: test.p for pair, test in significance.run_tukey_test(kept, simple_design(30), given)[0].items()},
+            abs=0.15,
         )
         with_values = [column.copy() for column in columns]
         with_values[0][30:] = 0.0
-        assert run_tukey_test(with_values, simple_design(40), given)[0] == found
+        assert significance.run_tukey_test(with_values, simple_design(40), given)[0] == found
 
 
 @pytest.fixture
@@ -411,15 +396,15 @@ def quick_collections():
 def test_corrections_are_statsmodels(p_values, method):
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     expected = multitest.multipletests(p_values, method={"bh": "fdr_bh"}.get(method, method))[1]
-    assert correct_p_values(np.array(p_values), method) == pytest.approx(expected, rel=1e-12, abs=1e-300)
+    assert significance.correct_p_values(np.array(p_values), method) == pytest.approx(expected, rel=1e-12, abs=1e-300)
 
 
 def test_nan_p_values_are_ignored_by_correction():
     p_values = np.array([0.01, np.nan, 0.02])
-    assert correct_p_values(p_values, "bonferroni").tolist()[::2] == [0.02, 0.04]
-    assert np.isnan(correct_p_values(p_values, "holm")[1])
-    assert correct_p_values(p_values, "none").tolist()[::2] == [0.01, 0.02]
-    assert np.isnan(correct_p_values(np.array([np.nan]), "bh")).all()
+    assert significance.correct_p_values(p_values, "bonferroni").tolist()[::2] == [0.02, 0.04]
+    assert np.isnan(significance.correct_p_values(p_values, "holm")[1])
+    assert significance.correct_p_values(p_values, "none").tolist()[::2] == [0.01, 0.02]
+    assert np.isnan(significance.correct_p_values(np.array([np.nan]), "bh")).all()
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.01])
@@ -429,7 +414,7 @@ def test_smallest_difference_is_statsmodels(n, alpha):
     power = pytest.importorskip("statsmodels.stats.power")
     columns = drawn(28, n)
     moments = compute_moments(DIFFERENCE, columns, simple_design(n))
-    found = compute_smallest_difference(moments.standard_error, moments.degrees_of_freedom, alpha, 0.8)
+    found = significance.compute_smallest_difference(moments.standard_error, moments.degrees_of_freedom, alpha, 0.8)
     effect = found / moments.standard_deviation
     assert power.TTestPower().power(effect, n, alpha, alternative="two-sided") == pytest.approx(0.8, abs=1e-10)
 
@@ -437,7 +422,7 @@ def test_smallest_difference_is_statsmodels(n, alpha):
 def test_smallest_difference_of_two_queries():
     moments = compute_moments(DIFFERENCE, drawn(28, 2), simple_design(2))
     critical = stats.t.ppf(0.975, 1)
-    shift = compute_smallest_difference(1.0, moments.degrees_of_freedom, 0.05, 0.8)
+    shift = significance.compute_smallest_difference(1.0, moments.degrees_of_freedom, 0.05, 0.8)
     assert 1 - stats.nct.cdf(critical, 1, shift) == pytest.approx(0.8, abs=1e-6)  # SciPy 1.14 is off by 2e-7
 
 
@@ -447,7 +432,7 @@ def test_smallest_difference_of_two_queries():
 def test_shift_of_extreme_levels(degrees, alpha, power):
     """For large t the mean hardly varies beside the shift, and the variance alone decides: chi-square."""
     expected = stats.t.isf(alpha, degrees) * np.sqrt(stats.chi2.ppf(power, degrees) / degrees)
-    assert find_noncentrality(degrees, alpha, power, 1) == pytest.approx(expected, rel=1e-3)
+    assert significance.find_noncentrality(degrees, alpha, power, 1) == pytest.approx(expected, rel=1e-3)
 
 
 def test_effect_and_counts():
@@ -464,9 +449,8 @@ def test_effect_and_counts():
 @pytest.mark.parametrize("test", ["wilcoxon", "sign", "mcnemar"])
 @pytest.mark.parametrize("given", ["weights", "clusters"])
 def test_tests_without_a_meaning_are_refused(test, given):
-    qrels, run = {q: {"d": 1} for q in "abc"}, {q: {"d": 1.0} for q in "abc"}
-    with pytest.raises(fn.InvalidInputError, match=f"`{given}` must be left out with test='{test}'"):
-        fn.compare(qrels, {"x": run, "y": run}, "rr", test=test, **{given: [1, 2, 3]})
+    message, results = f"`{given}` must be left out with test='{test}'", results_by_name(drawn(6, 3))
+    refused(message, fn.compare, results, test=test, **{given: [1, 2, 3]})
 
 
 @pytest.mark.parametrize("test", ["wilcoxon", "sign"])
@@ -490,9 +474,8 @@ def test_equivalence_is_that_of_statsmodels():
             theirs = weightstats.ttost_paired(columns[1][:, place], columns[0][:, place], -margin, margin)[0]
             assert test.p == pytest.approx(theirs, rel=1e-9)
             assert test.equivalent == (test.p < 0.05)
-        assert [line.endswith("equivalent") for line in str(tests).splitlines()[1:4]] == [
-            one.equivalent for one in tests
-        ]
+        shown = [line.endswith("equivalent") for line in str(tests).splitlines()[1:4]]
+        assert shown == [one.equivalent for one in tests]
 
 
 def test_statistic_is_that_of_scipy():
@@ -514,12 +497,10 @@ def test_equal_differences():
 
 
 def test_margin_is_shown_and_checked():
-    results = results_by_name(drawn(5, 30))
-    text = str(fn.compare(results).equivalence(0.1))
+    compared = fn.compare(results_by_name(drawn(5, 30)))
+    text = str(compared.equivalence(0.1))
     assert "p, equivalent" in text
     assert "two one-sided t tests within ±0.1" in text
     for margin in (0, -0.1, math.inf, "1", True):
-        with pytest.raises(fn.InvalidInputError, match="`margin` must be a number above 0"):
-            fn.compare(results).equivalence(margin)
-    with pytest.raises(fn.InvalidInputError, match="`margin` must be below 1, the range of nDCG@10, got 2"):
-        fn.compare(results).equivalence(2)
+        refused("`margin` must be a number above 0", compared.equivalence, margin)
+    refused("`margin` must be below 1, the range of nDCG@10, got 2", compared.equivalence, 2)
