@@ -187,57 +187,45 @@ def test_counted_values_may_exceed_1():
             fn.evaluate({"q": {"a": 1, "b": 1}}, fn.Run({"q": ["a", "a", "b"]}, duplicates="counted"), metric)
 
 
-@pytest.fixture(scope="module")
-def forms(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs")
-    records = [(query, document, -float(rank)) for query, ids in RANKED.items() for rank, document in enumerate(ids, 1)]
-    frame = pd.DataFrame(records, columns=["query", "document", "score"])
-    lists = pd.DataFrame({"query": list(RANKED), "document": list(RANKED.values())})
-    ranks = frame.assign(rank=(-frame["score"]).astype(int)).drop(columns="score")
-    frame.to_csv(folder / "run.csv", index=False)
-    frame.assign(score=frame["score"] / 4).to_csv(folder / "bare.tsv", index=False, header=False, sep="\t")
-    ranks.to_csv(folder / "ranks.csv", index=False)
-    (folder / "msmarco.tsv").write_text("".join(f"{q}\t{d}\t{int(-s)}\n" for q, d, s in records))
-    (folder / "run.trec").write_text("".join(f"{q} Q0 {d} 0 {s} x\n" for q, d, s in records))
-    lines = [json.dumps(dict(zip(("query", "document", "score"), row, strict=True))) for row in records]
-    (folder / "run.jsonl").write_text("\n".join(lines))
-    (folder / "lists.json").write_text(json.dumps(RANKED))
-    frame.to_parquet(folder / "run.parquet")
-    lists.to_parquet(folder / "lists.parquet")
-    frame.to_feather(folder / "run.arrow")
-    paths = {path.name: path for path in folder.iterdir()}
-    objects = {
-        "lists": RANKED, "records": records, "iterator": records, "frame": frame, "ranks": ranks,
-        "rows of lists": lists,
-        "columns": {name: frame[name].tolist() for name in frame},
-        "dicts": [dict(zip(("query", "document", "score"), row, strict=True)) for row in records],
-    }  # fmt: skip
-    return objects | paths
+RECORDS = [(query, document, -float(rank)) for query, ids in RANKED.items() for rank, document in enumerate(ids, 1)]
+ROWS_OF_RUN = pd.DataFrame(RECORDS, columns=["query", "document", "score"])
+RANKS = ROWS_OF_RUN.assign(rank=(-ROWS_OF_RUN["score"]).astype(int)).drop(columns="score")
+LISTS = pa.table({"query": list(RANKED), "document": list(RANKED.values())})
+TEXTS = {
+    "CSV": ROWS_OF_RUN.to_csv(index=False), "CSV of ranks": RANKS.to_csv(index=False), "JSON": json.dumps(RANKED),
+    "no header": ROWS_OF_RUN.assign(score=ROWS_OF_RUN["score"] / 4).to_csv(index=False, header=False, sep="\t"),
+    "MS MARCO": "".join(f"{q}\t{d}\t{int(-s)}\n" for q, d, s in RECORDS),
+    "TREC": "".join(f"{q} Q0 {d} 0 {s} x\n" for q, d, s in RECORDS),
+}  # fmt: skip
+RUNS = {"lists": lambda: RANKED, "tuples": lambda: RECORDS, "iterator": lambda: iter(RECORDS), "ranks": lambda: RANKS}
 
 
-NAMES = [
-    "lists", "records", "iterator", "frame", "ranks", "rows of lists", "columns", "dicts", "run.csv", "bare.tsv",
-    "ranks.csv", "msmarco.tsv", "run.trec", "run.jsonl", "lists.json", "run.parquet", "lists.parquet", "run.arrow",
-]  # fmt: skip
+def make_run(name, folder):
+    if name in RUNS:
+        return RUNS[name]()
+    if name in TEXTS:
+        (folder / "run").write_text(TEXTS[name])
+        return folder / "run"
+    own, form = name
+    return (USUAL_FORMS | PLAIN_FORMS)[form]({"rows": pa.Table.from_pandas(ROWS_OF_RUN), "lists": LISTS}[own], folder)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_form_of_a_run(forms, name):
-    assert set(forms) == set(NAMES)
+TABLES = [*(("rows", form) for form in USUAL_FORMS | PLAIN_FORMS), *(("lists", form) for form in USUAL_FORMS)]
+
+
+@pytest.mark.parametrize("name", [*RUNS, *TEXTS, *TABLES], ids=str)
+def test_every_form_of_a_run(name, tmp_path):
     for choice, ranks in PLAIN:
         metrics = METRICS.replace("bpref, ", "") if choice == "counted" else METRICS
-        run = iter(forms[name]) if name == "iterator" else forms[name]
-        result = fn.evaluate(QRELS, fn.Run(run, duplicates=choice, ranks=ranks), metrics)
+        result = fn.evaluate(QRELS, fn.Run(make_run(name, tmp_path), duplicates=choice, ranks=ranks), metrics)
         if choice == "counted":
             wanted = fn.evaluate(QRELS, fn.Run(RANKED, duplicates=choice), metrics)
         else:
             wanted = fn.evaluate(QRELS, {q: settle_list(ids, ranks) for q, ids in RANKED.items()}, metrics)
         np.testing.assert_array_equal(result.values, wanted.values)
         assert [note.startswith(AGAIN) and note.endswith(": 3") for note in result.notes] == [True]
-    with pytest.raises(
-        fn.InvalidInputError, match=r"document '?a'? of query '?q1'?.*or take fn.Run\(…, duplicates='first'\)$"
-    ):
-        fn.evaluate(QRELS, forms[name], "rr")
+    message = r"document '?a'? of query '?q1'?.*or take fn.Run\(…, duplicates='first'\)$"
+    refused(message, fn.evaluate, QRELS, make_run(name, tmp_path), "rr")
 
 
 def test_judgments_and_lists_in_one_table():

@@ -37,17 +37,16 @@ def same_bits(first, second):
     }
 
 
+@pytest.mark.parametrize(("kind", "table"), [(fn.Run, RUN), (fn.Qrels, QRELS)])
 @pytest.mark.parametrize("name", FILES)
-def test_written_runs_are_read_back(name, tmp_path):
+def test_written_tables_are_read_back(name, kind, table, tmp_path):
     skip_without(name)
-    run = fn.Run(RUN)
-    path = tmp_path / name
-    run.write(path)
-    again = fn.Run(path)
-    assert same_bits(again.to_dict(), RUN)
-    assert [p.name for p in tmp_path.iterdir()] == [name]
-    if not name.startswith(("x.run", "no_suffix")):  # TREC's lines stand by falling score
-        assert [list(row) for row in again.to_dict().values()] == [list(row) for row in RUN.values()]
+    kind(table).write(tmp_path / name)
+    again = kind(tmp_path / name).to_dict()
+    assert same_bits(again, table)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    if kind is fn.Qrels or not name.startswith(("x.run", "no_suffix")):  # TREC's lines of runs stand by falling score
+        assert [list(row) for row in again.values()] == [list(row) for row in table.values()]
 
 
 @pytest.mark.parametrize("ids", [str, int, lambda number: f"é{number}"], ids=["ASCII", "whole numbers", "UTF-8"])
@@ -64,15 +63,6 @@ def test_lines_of_a_run(ids):
         for rank, (document, score) in enumerate(sorted(row.items(), key=lambda item: -item[1]), 1)
     ]
     assert run.to_trec(tag="t") == "".join(lines)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_written_qrels_are_read_back(name, tmp_path):
-    skip_without(name)
-    fn.Qrels(QRELS).write(tmp_path / name)
-    again = fn.Qrels(tmp_path / name).to_dict()
-    assert again == QRELS
-    assert [list(row) for row in again.values()] == [list(row) for row in QRELS.values()]
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.csv", "x.parquet", "x.qrels"])

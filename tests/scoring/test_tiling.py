@@ -1,9 +1,6 @@
 """Tiles: bounded memory, files larger than it, progress, Ctrl-C, plain Python, and factors that change meanwhile."""
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import tracemalloc
 import weakref
@@ -128,39 +125,6 @@ def test_ctrl_c_ends_after_the_tiles_at_work(monkeypatch, threads):
         fn.evaluate(liked, choose(model, memory="200kB"), "rr", threads=threads)
     assert loaded[5:].count(threading.get_ident()) <= 1
     assert len(loaded) < 20_000 // 64
-
-
-PLAIN = """
-import numpy as np, fastndcg as fn
-rng = np.random.default_rng(0)
-liked = fn.Interactions(rng.integers(0, 70, 5), offsets=np.arange(6), n_items=70)
-for dtype, similarity in (("f4", "dot"), ("f8", "euclidean"), ("i1", "dot"), ("u1", "hamming")):
-    users, items = (rng.integers(0, 3, (n, 3)).astype(dtype) for n in (5, 70))
-    x, y = users.astype("i8"), items.astype("i8")
-    scores = x @ y.T
-    if similarity == "euclidean":
-        scores = 2 * scores - (y * y).sum(1)
-    if similarity == "hamming":
-        scores = -np.unpackbits(users[:, None] ^ items, axis=2).sum(2, dtype="i8")
-    model = fn.Embeddings(users, items, similarity=similarity)
-    for ties in ("average", "input", "worst"):
-        convention = f"default(ties={ties})"
-        seen = dict(exclude=[{1}] * 5, missing_truth="skip")
-        both = fn.Embeddings(users, items, similarity=similarity, **seen), fn.Scores(scores.astype("f8"), **seen)
-        values = [fn.evaluate(liked, own, "ndcg, rank", convention=convention).values.tobytes() for own in both]
-        assert values[0] == values[1], (dtype, ties)
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :4]
-    assert np.array_equal(model.top(4).items, order), dtype
-    scorer = fn.Scorer(lambda rows: scores[rows].astype("f4"), n_items=70, n_users=5)
-    assert np.array_equal(scorer.top(4).items, order), dtype
-"""
-
-
-def test_kernels_run_as_plain_python():
-    """Without the JIT, kernels stay within their arrays and give the values of score matrices."""
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    ended = subprocess.run([sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr[-3000:]
 
 
 @pytest.mark.stress
