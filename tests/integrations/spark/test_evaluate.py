@@ -39,6 +39,16 @@ def draw_rows(n=6000, n_queries=150, seed=3):
     return pd.DataFrame(columns | {"prediction": random.random(n).round(2), "place": random.permutation(n)})
 
 
+@pytest.fixture(scope="module")
+def rows():
+    return draw_rows()
+
+
+@pytest.fixture(scope="module")
+def frame(session, rows):
+    return session.createDataFrame(rows)
+
+
 NAMES = {"query": "user", "document": "item", "label": "clicked", "score": "prediction"}
 
 
@@ -56,72 +66,60 @@ def check_same(result, expected):
             assert result.confidence_interval(metric, method=method) == interval
 
 
+def evaluate_here(rows, **options):
+    return fn.evaluate(fn.Rows(rows, columns=NAMES), **{"metrics": METRICS} | options)
+
+
 @pytest.mark.parametrize("partitions", PARTITIONS)
-def test_rows_equal_one_machine(session, spark, partitions):
-    rows = draw_rows()
-    expected = fn.evaluate(fn.Rows(rows, columns=NAMES), metrics=METRICS)
+def test_rows_equal_one_machine(session, spark, rows, partitions):
     frame = session.createDataFrame(rows.sample(frac=1, random_state=partitions)).repartition(5)
-    result = spark.evaluate(frame, METRICS, **NAMES, partitions=partitions)
-    check_same(result, expected)
+    check_same(spark.evaluate(frame, METRICS, **NAMES, partitions=partitions), evaluate_here(rows))
 
 
-def test_frames_on_this_machine(session):
+def test_frames_on_this_machine(rows, frame):
     """By the Arrow stream of Spark 4.2 and later, and by narwhals for others."""
     from fastndcg.inputs import rare_tables
 
-    rows = draw_rows()
-    expected = fn.evaluate(fn.Rows(rows, columns=NAMES), metrics=METRICS).values.tobytes()
-    frame = session.createDataFrame(rows)
-    assert fn.evaluate(fn.Rows(frame, columns=NAMES), metrics=METRICS).values.tobytes() == expected
+    expected = evaluate_here(rows).values.tobytes()
+    assert evaluate_here(frame).values.tobytes() == expected
     source = rare_tables.open_by_narwhals(frame, "truth")
     assert len(source.names) == 5
-    read = source.read_whole(list(NAMES.values()), "truth")
-    assert fn.evaluate(fn.Rows(read, columns=NAMES), metrics=METRICS).values.tobytes() == expected
+    assert evaluate_here(source.read_whole(list(NAMES.values()), "truth")).values.tobytes() == expected
 
 
-@pytest.mark.parametrize("convention", ["trec_eval", "lightgbm", "default(ties=id_ascending)", "default(undefined=0)"])
-def test_conventions_are_those_of_one_machine(session, spark, convention):
-    rows = draw_rows()
-    expected = fn.evaluate(
-        fn.Rows(rows.sort_values("place"), columns=NAMES), metrics="ndcg@10, ap", convention=convention
-    )
-    frame = session.createDataFrame(rows)
-    result = spark.evaluate(frame, "ndcg@10, ap", **NAMES, convention=convention, order="place")
-    check_same(result, expected)
+@pytest.mark.parametrize("convention", [
+    "trec_eval", "lightgbm", "default(ties=id_ascending)", "default(undefined=0)", "default(ties=input)",
+])  # fmt: skip
+def test_conventions_are_those_of_one_machine(spark, rows, frame, convention):
+    expected = evaluate_here(rows.sort_values("place"), convention=convention)
+    check_same(spark.evaluate(frame, METRICS, **NAMES, convention=convention, order="place"), expected)
 
 
 def test_rows_beyond_the_memory_go_to_a_file(session, spark):
     rows = draw_rows(60_000)
-    expected = fn.evaluate(fn.Rows(rows, columns=NAMES), metrics=METRICS)
     result = spark.evaluate(session.createDataFrame(rows), METRICS, **NAMES, partitions=1, memory="1MB")
-    check_same(result, expected)
+    check_same(result, evaluate_here(rows))
 
 
-def test_rows_in_whole_queries_are_not_shuffled(session, spark):
-    rows = draw_rows()
-    frame = session.createDataFrame(rows).repartition(3, "user")
-    expected = fn.evaluate(fn.Rows(rows, columns=NAMES), metrics=METRICS)
-    check_same(spark.evaluate(frame, METRICS, **NAMES, has_whole_queries=True), expected)
-    with pytest.raises(fn.InvalidInputError, match="`has_whole_queries` must be left out for judgments"):
-        spark.evaluate(frame, frame, METRICS, query="user", document="item", label="clicked", score="prediction",
-                       has_whole_queries=True)  # fmt: skip
+def test_rows_in_whole_queries_are_not_shuffled(spark, rows, frame):
+    result = spark.evaluate(frame.repartition(3, "user"), METRICS, **NAMES, has_whole_queries=True)
+    check_same(result, evaluate_here(rows))
+    message = "`has_whole_queries` must be left out for judgments"
+    refused(message, spark.evaluate, frame, frame, METRICS, **NAMES, has_whole_queries=True)
 
 
-def test_lists_need_no_shuffle(session, spark):
-    rows = draw_rows()
+def test_lists_need_no_shuffle(session, spark, rows):
     lists = rows.groupby("user").agg({"clicked": list, "prediction": list, "item": list}).reset_index()
-    expected = fn.evaluate(fn.Rows(lists, columns=NAMES), metrics=METRICS)
     frame = session.createDataFrame(lists).repartition(6)
-    check_same(spark.evaluate(frame, METRICS, **NAMES), expected)
+    check_same(spark.evaluate(frame, METRICS, **NAMES), evaluate_here(lists))
     per_query = spark.evaluate(frame, METRICS, **NAMES, per_query=True)
     plan = per_query._jdf.queryExecution().executedPlan().toString()
     assert plan.count("Exchange") == frame._jdf.queryExecution().executedPlan().toString().count("Exchange")
 
 
-def test_values_of_queries(session, spark):
-    rows = draw_rows()
-    expected = fn.evaluate(fn.Rows(rows, columns=NAMES), metrics=METRICS)
-    frame = session.createDataFrame(rows).selectExpr("SMALLINT(user) AS user", "item", "clicked", "prediction")
+def test_values_of_queries(spark, rows, frame):
+    expected = evaluate_here(rows)
+    frame = frame.selectExpr("SMALLINT(user) AS user", "item", "clicked", "prediction")
     values = spark.evaluate(frame, METRICS, **NAMES, per_query=True)
     assert [(field.name, field.dataType.simpleString()) for field in values.schema] == [
         ("user", "smallint"), ("nDCG@10", "double"), ("AP", "double"), ("RR", "double"), ("P@5", "double"),
@@ -132,17 +130,12 @@ def test_values_of_queries(session, spark):
     assert len(by_query) == len(expected)
 
 
-def test_ties_by_order_need_a_column(session, spark):
-    rows = draw_rows()
-    frame = session.createDataFrame(rows)
-    convention = "default(ties=input)"
-    expected = fn.evaluate(fn.Rows(rows.sort_values("place"), columns=NAMES), metrics=METRICS, convention=convention)
-    result = spark.evaluate(frame, METRICS, **NAMES, convention=convention, order="place")
-    check_same(result, expected)
-    with pytest.raises(fn.InvalidInputError, match="`order` must name a column for ties='input'"):
-        spark.evaluate(frame, METRICS, **NAMES, convention=convention)
-    with pytest.raises(fn.InvalidInputError, match="`order` must give each document of a query another place"):
-        spark.evaluate(frame, METRICS, **NAMES, convention=convention, order="clicked")
+def test_ties_by_order_need_a_column(spark, frame):
+    for order, message in (
+        ({}, "`order` must name a column for ties='input'"),
+        ({"order": "clicked"}, "`order` must give each document of a query another place"),
+    ):
+        refused(message, spark.evaluate, frame, METRICS, **NAMES, convention="default(ties=input)", **order)
 
 
 def draw_pairs():
@@ -163,12 +156,10 @@ def draw_pairs():
 @pytest.mark.parametrize("partitions", [1, 64])
 def test_pairs_equal_one_machine(session, spark, convention, partitions):
     judged, runs = draw_pairs()
-    expected = fn.evaluate(judged, runs["old"], METRICS, convention=convention)
-    result = spark.evaluate(
-        session.createDataFrame(judged), session.createDataFrame(runs["old"]), METRICS, convention=convention,
-        partitions=partitions,
-    )  # fmt: skip
-    check_same(result, expected)
+    pair = judged, runs["old"]
+    options = {"metrics": METRICS, "convention": convention}
+    result = spark.evaluate(*map(session.createDataFrame, pair), **options, partitions=partitions)
+    check_same(result, fn.evaluate(*pair, **options))
 
 
 def check_row(ours, theirs):
@@ -184,14 +175,12 @@ def test_comparisons_equal_one_machine(session, spark, interval, alternative):
     """Also of metrics whose lower values are better, among them one of 0 and 1, and of one without direction."""
     metrics = f"{COMPARED}, rank, unjudged@1" + (", num_ret" if alternative == "two-sided" else "")
     judged, runs = draw_pairs()
-    with pytest.raises(fn.InvalidInputError, match="`interval` must be 'auto' or 't' for data in parts"):
-        spark.compare(session.createDataFrame(judged), {"a": None, "b": None}, "rr", interval="percentile")
     options = {"baseline": "new", "interval": interval, "alternative": alternative}
     expected = fn.compare(judged, runs, metrics, test="t", **options)
-    frames = {name: session.createDataFrame(run) for name, run in runs.items()}
-    result = spark.compare(session.createDataFrame(judged), frames, metrics, **options, partitions=7)
-    with pytest.raises(fn.InvalidInputError, match="a one-sided test must have metrics of"):
-        spark.compare(session.createDataFrame(judged), frames, "num_ret", alternative="less")
+    given = session.createDataFrame(judged), {name: session.createDataFrame(run) for name, run in runs.items()}
+    result = spark.compare(*given, metrics, **options, partitions=7)
+    refused("`interval` must be 'auto' or 't' for data in parts", spark.compare, *given, "rr", interval="percentile")
+    refused("a one-sided test must have metrics of", spark.compare, *given, "num_ret", alternative="less")
     assert len(result) == len(expected.rows)
     for ours, theirs in zip(result, expected.rows, strict=True):
         check_row(ours, theirs)
@@ -206,11 +195,8 @@ def test_differences_that_are_all_equal_have_no_p_value(session, spark, interval
     first = pd.DataFrame({"query": queries, "document": "a", "score": 1.0})
     second = pd.concat([first, pd.DataFrame({"query": queries, "document": "b", "score": 2.0})])
     expected = fn.compare(judged, {"one": first, "half": second}, "rr", interval=interval, test="t").rows[1]
-    result = spark.compare(
-        session.createDataFrame(judged),
-        {"one": session.createDataFrame(first), "half": session.createDataFrame(second)},
-        "rr", interval=interval, partitions=3,
-    )  # fmt: skip
+    frames = {name: session.createDataFrame(run) for name, run in (("one", first), ("half", second))}
+    result = spark.compare(session.createDataFrame(judged), frames, "rr", interval=interval, partitions=3)
     row = result[1]
     assert row.difference == -1 / 2
     assert np.isnan(row.p)
@@ -316,7 +302,6 @@ def test_wrong_data_fail_no_task(session, spark):
     assert {job.status for job in jobs} == {"SUCCEEDED"}
 
 
-pytest.importorskip("pyarrow")
 TWO = "ndcg@5, ap"
 PAIR = {"query": "id % 5", "document": "id", "label": "int(id % 2)", "score": "double(id % 7)"}
 
@@ -364,12 +349,13 @@ def test_ranks_are_negative_scores(session, spark):
     assert result.n_tied == 0
     both = fn.compare(qrels, {"ranks": run, "scores": scores}, TWO, test="t", interval="t")
     assert [row.mean for row in comparison] == [row.mean for row in both.rows]
-    with pytest.raises(fn.InvalidInputError, match="ranks must be 1, 2, 3 and so on in each query"):
-        spark.evaluate(frames[0], frames[1].selectExpr("query", "document", "rank + 1 AS rank"), TWO)
-    with pytest.raises(fn.InvalidInputError, match="column 'rank' of the run must have no null"):
-        spark.evaluate(frames[0], frames[1].selectExpr("query", "document", "NULLIF(rank, 2) AS rank"), TWO)
-    with pytest.raises(fn.InvalidInputError, match="column 'rank' has ranks, and a higher score is better"):
-        spark.evaluate(make_frame(session).withColumnRenamed("score", "rank"), TWO)
+    for pair, message in (
+        ("rank + 1 AS rank", "ranks must be 1, 2, 3 and so on in each query"),
+        ("NULLIF(rank, 2) AS rank", "column 'rank' of the run must have no null"),
+    ):
+        refused(message, spark.evaluate, frames[0], frames[1].selectExpr("query", "document", pair), TWO)
+    ranked = make_frame(session).withColumnRenamed("score", "rank")
+    refused("column 'rank' has ranks, and a higher score is better", spark.evaluate, ranked, TWO)
 
 
 @pytest.mark.parametrize("form", ["rows", "pairs"])
@@ -383,8 +369,7 @@ def test_ranks_are_negative_scores(session, spark):
 def test_wrong_orders(session, spark, form, place, error, message):
     frame = make_frame(session, place=place)
     data = [frame] if form == "rows" else [frame.drop("score", "place"), frame.drop("label")]
-    with pytest.raises(error, match=message):
-        spark.evaluate(*data, metrics=TWO, order="place", convention="default(ties=input)")
+    refused(message, spark.evaluate, *data, metrics=TWO, order="place", convention="default(ties=input)", error=error)
 
 
 def test_orders_under_reserved_words(session, spark):
@@ -423,8 +408,8 @@ def test_texts_with_a_collation_are_compared_by_bytes(session, spark):
 
 
 def test_subtopics_are_refused(session, spark):
-    with pytest.raises(fn.InvalidInputError, match="`truth` must have no subtopics, but column 'subtopic'"):
-        spark.evaluate(make_frame(session, subtopic="1"), TWO)
+    message = "`truth` must have no subtopics, but column 'subtopic'"
+    refused(message, spark.evaluate, make_frame(session, subtopic="1"), TWO)
 
 
 def test_custom_metrics_are_refused(session, spark):
@@ -471,25 +456,20 @@ def test_errors_of_comparisons_name_the_system(session, spark, change, message):
     refused(message, lambda: spark.compare(frame.drop("score"), runs, "rr"), error=fn.FastndcgError)
 
 
-def test_errors_of_comparisons_name_what_is_missing(session, spark):
-    frame = make_frame(session)
-    run = frame.drop("label")
-    with pytest.raises(fn.InvalidInputError, match="system 'b': `run` must have one column of score ids or values"):
-        spark.compare(frame.drop("score"), {"a": run, "b": run.drop("score")}, "rr")
-    with pytest.raises(fn.InvalidTypeError, match=r"system 'b': `run` must be a DataFrame of Spark"):
-        spark.compare(frame.drop("score"), {"a": run, "b": draw_places()}, "rr")
-
-
 def test_errors_of_arguments(session, spark):
     frame = make_frame(session)
-    qrels = frame.drop("score")
-    with pytest.raises(fn.InvalidTypeError, match=r"`predictions` must be a DataFrame of Spark .*, not DataFrame"):
-        spark.evaluate(qrels, draw_places())
-    with pytest.raises(fn.InvalidTypeError, match=r"`predictions` must be .*, not str\. Give all metrics as one text"):
-        spark.evaluate(frame, "ap", "ndcg")
+    qrels, run, other = frame.drop("score"), frame.drop("label"), draw_places()
+    for message, call, *arguments in (
+        (r"system 'b': `run` must be a DataFrame of Spark", spark.compare, qrels, {"a": run, "b": other}, "rr"),
+        (r"`predictions` must be a DataFrame of Spark .*, not DataFrame", spark.evaluate, qrels, other),
+        (r"`predictions` must be .*, not str\. Give all metrics as one text", spark.evaluate, frame, "ap", "ndcg"),
+    ):
+        refused(message, call, *arguments, error=fn.InvalidTypeError)
+    message = "system 'b': `run` must have one column of score ids or values"
+    refused(message, spark.compare, qrels, {"a": run, "b": run.drop("score")}, "rr")
     for name in (["query"], frame["query"]):
-        with pytest.raises(fn.InvalidTypeError, match=r"`query` must be the name of a column, not (list|Column)"):
-            spark.evaluate(frame, "ap", query=name)
+        message = r"`query` must be the name of a column, not (list|Column)"
+        refused(message, spark.evaluate, frame, "ap", query=name, error=fn.InvalidTypeError)
     refused(r"must have a column of scores, .* or pass a run", spark.evaluate, qrels, "ap")
     assert len(spark.evaluate(frame, iter(["ap", "ndcg"])).metrics) == 2
 
@@ -499,11 +479,9 @@ def test_values_of_queries_are_not_kept(session, spark):
 
     result = spark.evaluate(make_frame(session), "rr")
     assert isinstance(result, fn.Summary)
+    message = r"were not kept\. Take spark\.evaluate\(\.\.\., per_query=True\)"
     for read in (lambda: result.values, lambda: result.query_ids, lambda: result["rr"]):
-        with pytest.raises(
-            (AttributeError, TypeError), match=r"were not kept\. Take spark\.evaluate\(\.\.\., per_query=True\)"
-        ):
-            read()
+        refused(message, read, error=(AttributeError, TypeError))
     assert str(pickle.loads(pickle.dumps(result))) == str(result)
 
 
