@@ -25,8 +25,12 @@ MEASURES = [
 
 @pytest.fixture
 def registered():
+    before = list(theirs.DefaultPipeline.providers)
     yield ours.register()
-    ours.unregister()
+    for _ in range(2):
+        ours.unregister()
+        assert theirs.DefaultPipeline.providers == before
+        assert "fastndcg" not in theirs.providers.registry
 
 
 @given(data=dicts())
@@ -54,46 +58,17 @@ def test_ir_measures_functions_use_registered_provider(registered, monkeypatch):
     assert theirs.DefaultPipeline.providers.count(registered) == 1
     monkeypatch.setattr(theirs.pytrec_eval, "evaluator", None)  # a call would fail
     measures = [theirs.nDCG @ 10, theirs.AP, theirs.RR @ 5]
-    rows = [theirs.ScoredDoc(query, document, score) for query, row in RUN.items() for document, score in row.items()]
-    judgments = [theirs.Qrel(query, document, label) for query, row in QRELS.items() for document, label in row.items()]
+    judgments, rows = as_tuples(QRELS, RUN)
     expected = theirs.calc_aggregate(measures, QRELS, RUN)
     q1 = (1 / math.log2(4)) / (2 / math.log2(2) + 1 / math.log2(3))  # x, b, a: among equal scores the later id is first
     assert expected[theirs.nDCG @ 10] == pytest.approx((q1 + 1 + 0) / 3, rel=1e-12)
     assert expected[theirs.RR @ 5] == pytest.approx((1 / 3 + 1 + 0) / 3, rel=1e-12)
     assert theirs.calc_aggregate(measures, iter(judgments), iter(rows)) == expected
-    pandas = pytest.importorskip("pandas")
-    assert theirs.calc_aggregate(measures, pandas.DataFrame(judgments), pandas.DataFrame(rows)) == expected
     calculated = theirs.calc(measures, QRELS, RUN)
     assert calculated.aggregated == expected
     assert len(calculated.per_query) == 9
     both = theirs.calc_aggregate([theirs.AP, theirs.Judged @ 3], QRELS, {"q1": RUN["q1"]})
     assert both[theirs.AP] == pytest.approx(((1 / 3) / 2) / 3)
-
-
-@given(data=dicts(), order=st.sampled_from(["given", "mixed", "twice", "alike"]))
-@strategies.examples(100)
-def test_lists_of_tuples(data, order):
-    qrels, run = data
-    rows = [theirs.ScoredDoc(query, document, score) for query, row in run.items() for document, score in row.items()]
-    if not qrels or not rows:
-        return
-    if order == "mixed":
-        rows = rows[::2] + rows[1::2]
-    if order == "twice":
-        rows += [rows[0]._replace(score=rows[-1].score - 1)]
-    if order == "alike":
-        rows = [theirs.ScoredDoc("".join([*query]), "".join([*document]), score) for query, document, score in rows]
-    expected = theirs.pytrec_eval.evaluator(MEASURES, qrels).calc_aggregate(iter(rows))
-    assert ours.Provider().evaluator(MEASURES, qrels).calc_aggregate(rows) == pytest.approx(expected, rel=1e-12)
-
-
-def test_ir_measures_provider_can_be_unregistered():
-    before = list(theirs.DefaultPipeline.providers)
-    provider = ours.register()
-    ours.unregister()
-    ours.unregister()
-    assert theirs.DefaultPipeline.providers == before
-    assert provider.NAME not in theirs.providers.registry
 
 
 def test_ir_measures_provider_has_more_precision_than_default():
@@ -126,26 +101,31 @@ def test_ir_measures_provider_raises_like_library(rows):
             place.calc_aggregate([theirs.AP], QRELS, rows)
 
 
-@given(data=dicts(), shuffled=st.randoms())
+@given(data=dicts(), order=st.sampled_from(["given", "mixed", "twice", "alike"]), random=st.randoms())
 @strategies.examples(100)
-def test_ir_measures_provider_accepts_every_form(data, shuffled):
+def test_ir_measures_provider_takes_rows_in_every_form(data, order, random):
+    """Lists, iterators and frames, in any order, have the library's values. Queries are in the order of the run."""
     pandas = pytest.importorskip("pandas")
     qrels, run = ({query: row for query, row in given.items() if row} for given in data)
-    judgments, rows = (
-        [kind(query, document, number) for query, row in given.items() for document, number in row.items()]
-        for kind, given in ((theirs.Qrel, qrels), (theirs.ScoredDoc, run))
-    )
+    judgments, rows = as_tuples(qrels, run)
     if not judgments or not rows:
         return
-    shuffled.shuffle(judgments)
-    expected = ours.Provider().calc(MEASURES, qrels, run)
-    expected_values = {(one.query_id, one.measure): one.value for one in expected.per_query}
-    qrels_frame, run_frame = pandas.DataFrame(judgments), pandas.DataFrame(rows)
-    run_frame["score"] = run_frame["score"].astype("f8")
-    for given_qrels, given_run in ((judgments, rows), (iter(judgments), iter(rows)), (qrels_frame, run_frame)):
+    random.shuffle(judgments)
+    if order == "mixed":
+        rows = rows[::2] + rows[1::2]
+    if order == "twice":
+        rows += [rows[0]._replace(score=rows[-1].score - 1)]
+    if order == "alike":
+        rows = [theirs.ScoredDoc("".join([*query]), "".join([*document]), score) for query, document, score in rows]
+    library = theirs.pytrec_eval.evaluator(MEASURES, qrels)
+    expected = {(one.query_id, one.measure): one.value for one in library.iter_calc(iter(rows))}
+    means = library.calc_aggregate(iter(rows))
+    frames = pandas.DataFrame(judgments), pandas.DataFrame(rows).astype({"score": "f8"})
+    for given_qrels, given_run in ((qrels, rows), (judgments, rows), (iter(judgments), iter(rows)), frames):
         found = ours.Provider().calc(MEASURES, given_qrels, given_run)
-        assert found.aggregated == pytest.approx(expected.aggregated, rel=1e-12)
-        assert {(one.query_id, one.measure): one.value for one in found.per_query} == expected_values
+        assert found.aggregated == pytest.approx(means, rel=1e-12)
+        values = {(one.query_id, one.measure): one.value for one in found.per_query}
+        assert values == pytest.approx(expected, rel=1e-12)
         by_query = [one.query_id for one in found.per_query if one.measure == AP]
         assert by_query[: len(set(run) & set(by_query))] == [query for query in run if query in qrels]
 
@@ -193,6 +173,13 @@ def list_values(provider, measure, qrels, run):
     return values, provider.calc_aggregate([measure], qrels, run)[measure]
 
 
+def check_values(measure, library, qrels, run, given=None, **tolerance):
+    """Check that both give the same values, if ours gets the same judgments and run in another form."""
+    found = list_values(ours.Provider(), measure, *(given or (qrels, run)))
+    for own, expected in zip(found, list_values(library, measure, qrels, run), strict=True):
+        assert own == pytest.approx(expected, **tolerance)
+
+
 def as_tuples(qrels, run):
     judgments = [theirs.Qrel(query, document, label) for query, row in qrels.items() for document, label in row.items()]
     rows = [theirs.ScoredDoc(query, document, score) for query, row in run.items() for document, score in row.items()]
@@ -214,11 +201,8 @@ def test_ir_measures_measure_equals_default_provider(measure, data, form):
     given_run = {"dicts": run, "tuples": rows}.get(form)
     if given_run is None:
         given_run = pytest.importorskip("pandas").DataFrame(rows).astype({"score": "f8"})
-    judged_qrels = {query: row for query, row in qrels.items() if row}
-    values, aggregate = list_values(ours.Provider(), measure, judged_qrels, given_run)
-    expected_values, expected_aggregate = list_values(library, measure, judgments, rows)
-    assert values == pytest.approx(expected_values, rel=1e-9, abs=1e-12)
-    assert aggregate == pytest.approx(expected_aggregate, rel=1e-9, abs=1e-12)
+    given = {query: row for query, row in qrels.items() if row}, given_run
+    check_values(measure, library, judgments, rows, given, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("measure", COMPAT, ids=str)
@@ -228,12 +212,8 @@ def test_ir_measures_compat_equals_library_without_ties(measure, data):
     """Compat of different scores above 0 equals the library's, whatever the lengths of both rankings."""
     qrels = {query: row for query, row in data[0].items() if row}
     run = {query: {document: 9.0 - place for place, document in enumerate(row)} for query, row in data[1].items()}
-    if not qrels or not run:
-        return
-    values, aggregate = list_values(ours.Provider(), measure, qrels, run)
-    expected_values, expected_aggregate = list_values(theirs.compat, measure, qrels, run)
-    assert values == pytest.approx(expected_values, rel=1e-9, abs=1e-12)
-    assert aggregate == pytest.approx(expected_aggregate, rel=1e-9, abs=1e-12)
+    if qrels and run:
+        check_values(measure, theirs.compat, qrels, run, rel=1e-9, abs=1e-12)
 
 
 DEFINED = [  # measure, judgments, documents in rank order, value
@@ -259,18 +239,13 @@ def test_ir_measures_measure_equals_definition(measure, row, order, expected):
 @strategies.examples(50)
 def test_ir_measures_accuracy_equals_library(data):
     qrels, run = data
-    if not qrels or not run:
-        return
-    for measure in (Accuracy, Accuracy(rel=2)):
+    for measure in (Accuracy, Accuracy(rel=2)) if qrels and run else ():
         evaluated = {
             query: row
             for query, row in run.items()
             if {qrels.get(query, {}).get(document, 0) >= measure["rel"] for document in row} != {True}
         }
-        values, aggregate = list_values(ours.Provider(), measure, qrels, evaluated)
-        expected_values, expected_aggregate = list_values(theirs.accuracy, measure, qrels, evaluated)
-        assert values == pytest.approx(expected_values, rel=1e-12)
-        assert aggregate == pytest.approx(expected_aggregate, rel=1e-12, nan_ok=True)
+        check_values(measure, theirs.accuracy, qrels, evaluated, rel=1e-12, nan_ok=True)
 
 
 def test_ir_measures_accuracy_leaves_out_queries_without_pairs():

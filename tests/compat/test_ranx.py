@@ -7,8 +7,8 @@ import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
-import fastndcg as fn
 from fastndcg.compat import common
 from fastndcg.compat import ranx as ours
 from fastndcg.compat.ranx.data import order_by_number
@@ -183,8 +183,7 @@ def test_frames_and_parquet(tmp_path):
         assert read.to_dict() == table.to_dict()
         with pytest.raises(KeyError):
             type(table).from_df(renamed)
-    with pytest.raises(AssertionError, match="must have whole numbers as labels"):
-        ours.Qrels.from_df(run.to_dataframe())
+    refused("must have whole numbers as labels", ours.Qrels.from_df, run.to_dataframe(), error=AssertionError)
     with pytest.raises(AssertionError, match="`df` must have texts as ids"):
         ours.Run.from_df(pandas.DataFrame({"q_id": ["q"], "doc_id": [7], "score": [0.5]}))
 
@@ -201,8 +200,7 @@ def test_frames_and_parquet(tmp_path):
     (5, AssertionError, "`metrics` must be texts, but one is 5"),
 ])  # fmt: skip
 def test_refuses_metrics(metric, kind, message):
-    with pytest.raises(kind, match=message):
-        ours.evaluate(QRELS, RUN, [metric])
+    refused(message, ours.evaluate, QRELS, RUN, [metric], error=kind)
 
 
 @pytest.mark.parametrize("kind", [ours.Qrels, ours.Run])
@@ -224,8 +222,7 @@ def test_ranx_dicts_of_tables_are_live(kind):
     assert tables[name].get_query_ids() == ["q1", "q2"]
     rows = getattr(tables[name], name)
     rows["q1"] = 5
-    with pytest.raises(AssertionError, match="but 'q1' maps to 5"):
-        ours.evaluate(tables["qrels"], tables["run"], "map")
+    refused("but 'q1' maps to 5", ours.evaluate, tables["qrels"], tables["run"], "map", error=AssertionError)
     with pytest.raises(TypeError, match=f"`{kind.__name__}` must be a dict that maps queries to dicts, but is a list"):
         setattr(tables[name], name, [1])
 
@@ -297,8 +294,7 @@ def test_ranx_further_metrics_do_not_join_again(monkeypatch):
 ])  # fmt: skip
 def test_ranx_tables_raise_on_wrong_numbers(call, message):
     run = ours.Run(RUN)
-    with pytest.raises(fn.InvalidInputError, match=message):
-        call(run)
+    refused(message, call, run)
     assert run.to_dict() == RUN
 
 
