@@ -177,7 +177,7 @@ FAULTS = (
           "if not np.array_equal(offsets[start:stop], self.document_offsets[start:stop]):",
           "if offsets[-1] != self.document_offsets[-1]:",
           "host/test_changing_arrays.py::"
-          "test_evaluator_refuses_labels_that_remove_as_many_documents_of_another_query"),
+          "test_evaluator_refuses_labels_that_remove_other_documents"),
     Fault("a run writes rows that do not count", "inputs/table.py",
           "write_table(self._settled(), path, format, tag)", "write_table(self, path, format, tag)",
           "inputs/test_duplicates.py::test_what_a_run_writes_are_the_documents_that_count"),
@@ -346,10 +346,10 @@ FAULTS = (
     Fault("tuning: the highest mean is always the rival", "fusion/tuning/result.py",
           "key=lambda row: self.metric.sign * row.mean", "key=lambda row: row.mean", f"{DIRECTION}tuning_is_mirrored"),
     Fault("LightGBM: higher values are always better", "integrations/lightgbm.py",
-          "(str(metric), mean, metric.sign > 0)", "(str(metric), mean, True)", f"{TOLD}[_ask_lightgbm]"),
+          "(str(metric), mean, metric.sign > 0)", "(str(metric), mean, True)", f"{TOLD}[lightgbm]"),
     Fault("MLflow: as the record of the metric, whatever the aggregate", "integrations/mlflow.py",
           "greater_is_better=first.sign > 0", "greater_is_better=first.record.higher_is_better",
-          f"{TOLD}[_ask_mlflow]"),
+          f"{TOLD}[mlflow]"),
     Fault("a sum loses its low bits", "kernels/statistics.py",
           "out_limbs[limb] += sign * (lower & LOW)", "out_limbs[limb] += sign * 0", "results/test_aggregates.py"),
     # fusion

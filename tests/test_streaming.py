@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import json
 import math
+import operator
 import pickle
 import sys
 import threading
@@ -196,17 +197,16 @@ def test_partial_sums_refuse_other_bytes(content, message):
 
 
 def test_partial_sums_of_other_conventions_or_without_squares_do_not_add_up():
-    other = PartialSums.from_values((fn.RR,), fn.conventions["default"].replace(ties="input"), np.ones((1, 1)))
-    with pytest.raises(fn.InvalidInputError, match="same convention, but its ties is 'input', not 'average'"):
-        PARTIAL + other
-    other = PartialSums.from_values((fn.AP,), fn.conventions["default"], np.ones((1, 1)))
-    with pytest.raises(fn.InvalidInputError, match="same metrics, RR, not AP"):
-        PARTIAL + other
-    numbers = add_up_columns(np.ones((3, 1)))
-    bare = PartialSums.from_numbers((fn.RR,), fn.conventions["default"], numbers, {"n_queries": 3})
+    numbers, default = add_up_columns(np.ones((3, 1))), fn.conventions["default"]
+    bare = PartialSums.from_numbers((fn.RR,), default, numbers, {"n_queries": 3})
     assert PartialSums.from_bytes(bare.to_bytes()) == bare
-    with pytest.raises(fn.InvalidInputError, match="must have sums of squares if these sums have some"):
-        bare + PARTIAL
+    by_input = PartialSums.from_values((fn.RR,), default.replace(ties="input"), np.ones((1, 1)))
+    for one, other, message in (
+        (PARTIAL, by_input, "same convention, but its ties is 'input', not 'average'"),
+        (PARTIAL, PartialSums.from_values((fn.AP,), default, np.ones((1, 1))), "same metrics, RR, not AP"),
+        (bare, PARTIAL, "must have sums of squares if these sums have some"),
+    ):
+        refused(message, operator.add, one, other)
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))

@@ -388,8 +388,7 @@ def test_lightgbm_refuses_wrong_arrays():
         (([1, 0, 1], [0.1, 0.2, 0.3], None, None), r"must have groups for AP"),
         (([0, 0, 0], [0.1, 0.2, 0.3], None, [3]), r"AP must have a value for some query .* \(nothing is relevant\)"),
     ):
-        with pytest.raises(fn.FastndcgError, match=message):
-            lightgbm.metric("map")(*arguments)
+        refused(message, lightgbm.metric("map"), *arguments, error=fn.FastndcgError)
     last = lightgbm.metric("rr", convention="default(nan_scores=last)")
     assert last([0, 1], [np.nan, 0.5], None, [2])[0][1] == 1
 
@@ -504,8 +503,7 @@ def test_catboost_finds_pools_by_their_labels():
     loop, data, error = LOOPS["catboost"], draw(7), library("catboost").CatBoostError
     given = loop.make_set(data)
     custom = loop.metric("ndcg@5", given)
-    with pytest.raises(error, match="Pass every pool"):
-        loop.train(custom, given, [loop.make_set(draw(9))])
+    refused("Pass every pool", loop.train, custom, given, [loop.make_set(draw(9))], error=error)
     with pytest.raises(error, match=r"nDCG@5 is evaluated, .* train with has_time=True"):
         loop.train(custom, given, [given], boosting_type="Ordered")
     _, values = loop.train(custom, given, [given], boosting_type="Ordered", has_time=True)

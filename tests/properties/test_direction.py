@@ -3,6 +3,8 @@
 import re
 import sys
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
 from types import ModuleType
 
 import numpy as np
@@ -12,6 +14,7 @@ from refusals import refused
 
 import fastndcg as fn
 from fastndcg.fusion.tuning.search import list_grid
+from fastndcg.integrations import boosting
 from fastndcg.integrations.spark import partitions
 from fastndcg.integrations.spark.compare import _Summary
 from fastndcg.metrics.families import CATALOG
@@ -473,63 +476,37 @@ def test_without_direction_is_refused():
             refused(f"^{owner} must have metrics of which .* of {metric} \\(", call)
 
 
-def _ask_lightgbm(metric):
-    from fastndcg.integrations import lightgbm
-
-    return lightgbm.metric(metric)([1, 0, 2], [0.3, 0.2, 0.1], None, [3])[0][2]
-
-
-def _ask_xgboost(metric):
-    from fastndcg.integrations import boosting, xgboost
-
-    return xgboost.CustomMetric(boosting.RoundEvaluator(metric, "default", None, xgboost.check_weights)).find(None)[1]
-
-
-def _ask_catboost(metric):
-    from fastndcg.integrations import catboost
-
-    return catboost.metric(metric, []).is_max_optimal()
+TOLD = {  # of each module of integrations: what it says of a metric's direction
+    "lightgbm": lambda tool, metric: tool.metric(metric)([1, 0, 2], [0.3, 0.2, 0.1], None, [3])[0][2],
+    "xgboost": lambda tool, metric: tool.CustomMetric(
+        boosting.RoundEvaluator(metric, "default", None, tool.check_weights)
+    ).find(None)[1],
+    "catboost": lambda tool, metric: tool.metric(metric, []).is_max_optimal(),
+    "sklearn": lambda tool, metric: "greater_is_better=False" not in repr(tool.scorer(metric)),
+    "torch": lambda tool, metric: tool.RankingMetrics(metric).higher_is_better,
+    "mlflow": lambda tool, metric: tool.make_metric(metric),
+}
 
 
-def _ask_sklearn(metric):
-    pytest.importorskip("sklearn")
-    from fastndcg.integrations import sklearn
-
-    return "greater_is_better=False" not in repr(sklearn.scorer(metric))
-
-
-def _ask_torch(metric):
-    pytest.importorskip("torchmetrics")
-    from fastndcg.integrations.torch import RankingMetrics
-
-    return RankingMetrics(metric).higher_is_better
-
-
-def _ask_mlflow(metric):
-    from fastndcg.integrations import mlflow
-
-    return mlflow.make_metric(metric)
-
-
-@pytest.mark.parametrize("ask", [
-    _ask_lightgbm, _ask_xgboost, _ask_catboost, _ask_sklearn, pytest.param(_ask_torch, marks=pytest.mark.peers),
-    _ask_mlflow,
-])  # fmt: skip
-def test_training_tools_are_told_the_direction(ask, monkeypatch):
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.peers] * (name == "torch")) for name in TOLD])
+def test_training_tools_are_told_the_direction(name, monkeypatch):
     """Metrics without direction are refused by tools that need one. TorchMetrics has None for them."""
     metrics = ModuleType("mlflow.metrics")
     metrics.make_metric = lambda *, greater_is_better, **_: greater_is_better
     monkeypatch.setitem(sys.modules, "mlflow.metrics", metrics)
     monkeypatch.setitem(sys.modules, "mlflow", ModuleType("mlflow"))
     monkeypatch.setattr(sys.modules["mlflow"], "metrics", metrics, raising=False)
+    if name in ("sklearn", "torch"):
+        pytest.importorskip({"torch": "torchmetrics"}.get(name, name))
+    ask = partial(TOLD[name], import_module(f"fastndcg.integrations.{name}"))
     for metric in filter(is_of_labels, map(fn.Metric, CATALOG)):
         if metric.sign:
             assert ask(metric) is (metric.sign > 0), metric
-        elif ask is _ask_torch:
+        elif name == "torch":
             assert ask(metric) is None
         else:
             refused(f"must have metrics of which .* neither are of {metric} ", ask, metric)
-    if ask is _ask_torch:
+    if name == "torch":
         assert [ask(text) for text in ("rr, ndcg@5", "rank, rr", "rank, num_ret")] == [True, None, None]
-    elif ask is not _ask_xgboost:
+    elif name != "xgboost":
         assert ask(fn.Metric.parse("amri")) is True

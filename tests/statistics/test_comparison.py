@@ -1,10 +1,11 @@
 """compare: what it brings together, what it says, what it refuses."""
 
+import operator
 import pickle
 
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import refused, refuses
 from system_values import METRICS, drawn, results_by_name, results_of
 
 import fastndcg as fn
@@ -388,9 +389,7 @@ BAD_INPUT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
-def test_bad_input(call, message):
-    refused(message, call)
+test_bad_input = refuses(operator.call, BAD_INPUT)
 
 
 def test_metrics_left_out_are_those_of_results_or_the_usual_five():
