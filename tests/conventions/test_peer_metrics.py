@@ -142,11 +142,8 @@ def test_notes_follow_the_table(convention, one):
         return
     if chosen.name.partition("(")[0] == convention.name:
         assert note_on(metric, chosen, False) == ""
-        assert (
-            (one.tie_difference in note_on(metric, chosen, True))
-            if one.tie_difference
-            else note_on(metric, chosen, True) == ""
-        )
+        note = note_on(metric, chosen, True)
+        assert one.tie_difference in note if one.tie_difference else note == ""
     if one.by:
         assert f"under the convention {one.by}" in note_on(metric, convention, False)
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from refusals import refused, refuses
 
 import fastndcg as fn
-from fastndcg.cli import main
 from fastndcg.metrics.families import CATALOG
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data/chunking_evaluation/spans.json").read_text(encoding="utf-8"))
@@ -227,10 +226,8 @@ test_wrong_spans_are_refused = refuses(lambda gold, own: fn.evaluate_spans({"q":
 def test_chunks_with_one_rank_or_score_are_refused():
     """Which of two equal chunks stands first is not known. Queries in common and a known overlap are needed."""
     rows = {"query": ["q", "q"], "document": ["a", "b"], "start": [0, 0], "end": [5, 5]}
-    with pytest.raises(
-        fn.InvalidInputError, match=r"different ranks or scores in a query, but two of query 'q' have 0\.5"
-    ):
-        fn.evaluate_spans(GOLD, rows | {"score": [0.5, 0.5]}, "span_recall")
+    message = r"different ranks or scores in a query, but two of query 'q' have 0\.5"
+    refused(message, fn.evaluate_spans, GOLD, rows | {"score": [0.5, 0.5]}, "span_recall")
     with pytest.raises(fn.InvalidInputError, match="a query in common, but the gold has 'q', and the chunks have 'p'"):
         fn.evaluate_spans(GOLD, {"p": [("a", 0, 5)]}, "span_recall")
     with pytest.raises(fn.InvalidInputError, match="`overlap` must be 'union' or 'counted', not 'twice'"):
@@ -290,19 +287,15 @@ def test_bad_files_of_spans(tmp_path, monkeypatch, text, message):
     refused(message, fn.evaluate_spans, "gold", CHUNKS, "span_recall")
 
 
-def test_command_line_of_spans(tmp_path, monkeypatch, capsys):
+def test_command_line_of_spans(tmp_path, monkeypatch, shown, wrong):
     monkeypatch.chdir(tmp_path)
     Path("gold.json").write_text(json.dumps(GOLD), encoding="utf-8")
     Path("chunks.json").write_text(json.dumps(CHUNKS), encoding="utf-8")
     expected = fn.evaluate_spans(GOLD, CHUNKS, "span_recall@2, span_iou@2", overlap="counted")
     command = ["spans", "gold.json", "chunks.json", "-m", "span_recall@2,span_iou@2", "--overlap", "counted"]
-    assert main(command) == 0
-    assert capsys.readouterr().out == f"{expected}\n"
-    assert main([*command, "--json", "--per-query"]) == 0
-    facts = json.loads(capsys.readouterr().out)["runs"][0]
+    assert shown(*command) == f"{expected}\n"
+    facts = json.loads(shown(*command, "--json", "--per-query"))["runs"][0]
     assert (facts["mean"], facts["per_query"]) == (expected.mean(), expected.to_dict())
     for options, message in (["-m", "ndcg"], "Use fastndcg evaluate"), (["-m", "span_recal"], "span_recall"):
-        assert main(["spans", "gold.json", "chunks.json", *options]) == 2
-        assert message in capsys.readouterr().err
-    assert main(["spans", "none.json", "chunks.json"]) == 2
-    assert capsys.readouterr().err == "fastndcg: error: none.json: No such file or directory\n"
+        wrong(message, "spans", "gold.json", "chunks.json", *options)
+    wrong("fastndcg: error: none.json: No such file or directory\n", "spans", "none.json", "chunks.json")

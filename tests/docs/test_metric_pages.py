@@ -70,10 +70,8 @@ def test_examples_of_a_page_print_what_it_shows(family):
     for name in (name for name, record in CATALOG.items() if record.family == family):
         assert f"(metric-{name.lower().replace('_', '-')})=\n" in page
         assert all(equation in page for equation in FORMULAS[name])
-        assert (
-            name not in MOST_USED
-            or f"\\begin{{aligned}}\n{metrics.MATHEMATICS['by_hand'][name][0].split(' =')[0]}" in page
-        )
+        if name in MOST_USED:
+            assert f"\\begin{{aligned}}\n{metrics.MATHEMATICS['by_hand'][name][0].split(' =')[0]}" in page
     check_examples(page)
 
 

@@ -240,14 +240,9 @@ def test_values_that_the_convention_gives_are_noted():
 def test_documents_by_hand():
     """Two documents that tie at ranks 2 and 3 share the mean of both discounts."""
     run = {"q": {"x": 3.0, "a": 2.0, "b": 2.0}}
-    rows = fn.explain_change(
-        {"q": {"a": 2, "b": 1}},
-        run,
-        {"q": {"a": 3.0, "b": 1.0}},
-        "dcg@2",
-    ).documents("q")
+    change = fn.explain_change({"q": {"a": 2, "b": 1}}, run, {"q": {"a": 3.0, "b": 1.0}}, "dcg@2")
     share = (1 / log2(3) + 0) / 2
-    by_name = {row.document: row for row in rows}
+    by_name = {row.document: row for row in change.documents("q")}
     assert (by_name["a"].rank_before, by_name["b"].rank_before, by_name["b"].rank_after) == (2.5, 2.5, 2)
     assert (by_name["a"].before, by_name["a"].after) == (pytest.approx(2 * share), 2)
     assert (by_name["b"].before, by_name["b"].after) == (pytest.approx(share), pytest.approx(1 / log2(3)))
@@ -511,19 +506,15 @@ def demo(tmp_path, monkeypatch):
     (tmp_path / "new.run").write_text("q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\nq2 Q0 z 1 1 x\n")
 
 
-def test_command(demo, run):
+def test_command(demo, shown, wrong):
     """It is the function: all options, and the documents of a query."""
-    code, out, _ = run(
-        "diff", "qrels.txt", "old.run", "new.run", "-m", "ndcg@2", "--qrels-after", "after.txt", "--json"
-    )
+    command = ["diff", "qrels.txt", "old.run", "new.run", "-m", "ndcg@2"]
     expected = fn.explain_change("qrels.txt", "old.run", "new.run", "ndcg@2", truth_after="after.txt")
-    assert (code, json.loads(out)["parts"]) == (0, {part: float(adds) for part, adds in expected.parts.items()})
-    assert "unjudged entered" in run("diff", "qrels.txt", "old.run", "new.run", "-m", "ndcg@2", "--query", "q2")[1]
-    out = run("diff", "qrels.txt", "old.run", "old.run", "-m", "ndcg@2", "--convention-after", "lightgbm")[1]
-    assert "gain, pool, relevant, ties" in out
-    code, _, err = run("diff", "qrels.txt", "old.run", "old.run", "--convention-after", "nope")
-    assert code == 2
-    assert "nope" in err
+    facts = json.loads(shown(*command, "--qrels-after", "after.txt", "--json"))
+    assert facts["parts"] == {part: float(adds) for part, adds in expected.parts.items()}
+    assert "unjudged entered" in shown(*command, "--query", "q2")
+    assert "gain, pool, relevant, ties" in shown(*command, "--convention-after", "lightgbm")
+    wrong("nope", *command, "--convention-after", "nope")
 
 
 def test_command_draws(demo, run):

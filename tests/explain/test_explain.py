@@ -210,10 +210,8 @@ def test_places_in_arrays():
 def test_in_a_notebook():
     explained = fn.explain({"q": {"<a>": 1}}, {"q": {"<a>": 1.0}}, "rr")
     assert "<td style='text-align:left'>&lt;a&gt;</td>" in explained._repr_html_()
-    assert (
-        "fields that change the value"
-        in fn.explain([[1, 0]], [[1, 2]], "rr", against="default(ties=best)")._repr_html_()
-    )
+    compared = fn.explain([[1, 0]], [[1, 2]], "rr", against="default(ties=best)")
+    assert "fields that change the value" in compared._repr_html_()
     assert repr(explained) == str(explained)
 
 
@@ -336,20 +334,18 @@ def test_a_mean_is_printed_with_the_largest_differences():
     assert "mean of nDCG: nan with default, 1 with default(undefined=1) (–)" in str(undefined)
 
 
-def test_command(files, run):
-    code, out, err = run("explain", "qrels.txt", "good.run", "q1", "-m", "ndcg@1", "--against", "trec_eval")
+def test_command(files, run, shown, wrong):
+    of_query = ("explain", "qrels.txt", "good.run", "q1")
     expected = fn.explain("qrels.txt", "good.run", "ndcg@1", query="q1", against="trec_eval")
-    assert (code, out, err) == (0, f"{expected}\n", "")
-    assert run("explain", "qrels.txt", "good.run", "q1", "-o", "out.txt")[:2] == (0, "")
+    assert shown(*of_query, "-m", "ndcg@1", "--against", "trec_eval") == f"{expected}\n"
+    assert run(*of_query, "-o", "out.txt")[:2] == (0, "")
     assert (files / "out.txt").read_text(encoding="utf-8").startswith("nDCG@10 of query q1: 1;")
-    code, out, err = run("explain", "qrels.txt", "good.run", "q99")
-    assert (code, out) == (2, "")
-    assert err.startswith("fastndcg: error: `query` must be the id of one query, but none is called 'q99'.")
-    assert run("explain", "qrels.txt", "good.run", "q1", "-m", "ndgc")[2].startswith("fastndcg: error: no metric")
-    assert "or another convention" in run("explain", "qrels.txt", "tied.run")[2]
-    code, out, err = run("explain", "qrels.txt", "tied.run", "-m", "ndcg", "--against", "trec_eval_9")
-    assert (code, out, err) == (0, f"{fn.explain('qrels.txt', 'tied.run', 'ndcg', against='trec_eval_9')}\n", "")
-    assert out.startswith("mean of nDCG: ")
+    wrong("error: `query` must be the id of one query, but none is called 'q99'.", *of_query[:3], "q99")
+    wrong("error: no metric", *of_query, "-m", "ndgc")
+    wrong("or another convention", "explain", "qrels.txt", "tied.run")
+    mean = fn.explain("qrels.txt", "tied.run", "ndcg", against="trec_eval_9")
+    assert shown("explain", "qrels.txt", "tied.run", "-m", "ndcg", "--against", "trec_eval_9") == f"{mean}\n"
+    assert str(mean).startswith("mean of nDCG: ")
 
 
 @pytest.mark.parametrize("metric", ["ndcg@10", "R@100", "P@10", "ndcg"])

@@ -1,7 +1,5 @@
 """Judgments by subtopic: every form of input, errors, and the command line."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import strategies
@@ -138,27 +136,15 @@ test_metrics_without_a_definition = refuses(
 ])  # fmt: skip
 
 
-class TestCommandLine:
-    @pytest.fixture
-    def paths(self, tmp_path):
-        qrels, run = tmp_path / "qrels", tmp_path / "run"
-        qrels.write_text("".join(" ".join(map(str, row)) + "\n" for row in JUDGMENTS))
-        rows = [(query, document, score) for query, row in RUN.items() for document, score in row.items()]
-        run.write_text("".join(f"{query} Q0 {document} 0 {score} name\n" for query, document, score in rows))
-        return str(qrels), str(run)
-
-    def test_evaluate(self, paths, run):
-        code, output, _ = run(
-            "evaluate", *paths, "--qrels-format", "trec_diversity", "-m", "alpha-nDCG@10,AP", "--format", "csv"
-        )
-        result = fn.evaluate(nested(JUDGMENTS), RUN, "alpha-nDCG@10,AP")
-        assert code == 0
-        assert output.splitlines()[1].startswith(f"name,{result.means()[0]},{result.means()[1]},2,")
-        one_each = str(Path(paths[0]).with_name("plain"))
-        Path(one_each).write_text("q1 0 a 1\n")
-        code, _, error = run("evaluate", one_each, paths[1], "-m", "alpha-nDCG@10")
-        assert code == 2
-        assert "--qrels-format trec_diversity" in error
+def test_command_line(put, shown, wrong):
+    qrels = put("".join(" ".join(map(str, row)) + "\n" for row in JUDGMENTS), "qrels")
+    rows = [(query, document, score) for query, row in RUN.items() for document, score in row.items()]
+    run = put("".join(f"{query} Q0 {document} 0 {score} name\n" for query, document, score in rows), "run")
+    command = ("-m", "alpha-nDCG@10,AP", "--format", "csv")
+    output = shown("evaluate", qrels, run, "--qrels-format", "trec_diversity", *command)
+    result = fn.evaluate(nested(JUDGMENTS), RUN, "alpha-nDCG@10,AP")
+    assert output.splitlines()[1].startswith(f"name,{result.means()[0]},{result.means()[1]},2,")
+    wrong("--qrels-format trec_diversity", "evaluate", put("q1 0 a 1\n", "plain"), run, "-m", "alpha-nDCG@10")
 
 
 def test_explain_has_no_words_for_them():

@@ -159,9 +159,8 @@ def test_memory_counts_documents(tmp_path):
         pq.write_table(table if has_documents else table.drop_columns("docno"), path)
         calls = n_read[has_documents] = []
         memory = 4 * 4 * streams.ROW_BYTES * streams.LIST_ROWS
-        fn.evaluate(
-            fn.Rows(path, memory=memory), metrics="rr", progress=lambda done, _, calls=calls: calls.append(done)
-        )
+        note = lambda done, _, calls=calls: calls.append(done)  # noqa: E731
+        fn.evaluate(fn.Rows(path, memory=memory), metrics="rr", progress=note)
     assert n_read == {False: [4, 8, 12], True: [2, 4, 6, 8, 10, 12]}
 
 

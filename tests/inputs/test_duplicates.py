@@ -16,7 +16,6 @@ from strategies import examples
 from table_forms import PLAIN_FORMS, USUAL_FORMS
 
 import fastndcg as fn
-from fastndcg.cli import main
 from fastndcg.inputs.duplicates import ParentRule
 from fastndcg.inputs.ids import IdColumn
 
@@ -136,9 +135,8 @@ def test_first_under_an_order_of_ties(rows, ranks, numbers):
         wanted = fn.evaluate({"q": LABELS}, {"q": settle_list(ranked, ranks)}, METRICS).values[0]
         convention = fn.conventions["default"].replace(ties=ties)
 
-        result = fn.evaluate(
-            {"q": labels}, fn.Run(records, duplicates="first", ranks=ranks), METRICS, convention=convention
-        )
+        run = fn.Run(records, duplicates="first", ranks=ranks)
+        result = fn.evaluate({"q": labels}, run, METRICS, convention=convention)
 
         np.testing.assert_allclose(result.values[0], wanted, rtol=1e-13)
 
@@ -172,19 +170,16 @@ def test_counted_rows_are_documents_of_the_same_label(rows):
 
 
 def test_counted_values_may_exceed_1():
+    qrels, run = {"q": {"a": 1, "b": 1}}, fn.Run({"q": ["a", "a", "b"]}, duplicates="counted")
     ideal = 1 + 1 / math.log2(3)
-    result = fn.evaluate(
-        {"q": {"a": 1, "b": 1}}, fn.Run({"q": ["a", "a", "b"]}, duplicates="counted"), "ndcg@3, map, recall@3"
-    )
+    result = fn.evaluate(qrels, run, "ndcg@3, map, recall@3")
     assert result.values[0] == pytest.approx([(ideal + 1 / 2) / ideal, 3 / 2, 3 / 2], rel=1e-15)
-    explanation = fn.explain({"q": {"a": 1, "b": 1}}, fn.Run({"q": ["a", "a", "b"]}, duplicates="counted"), "ndcg@3")
+    explanation = fn.explain(qrels, run, "ndcg@3")
     assert explanation.value == result["ndcg@3"][0]
     assert [line.document for line in explanation.ranking] == ["a", "a", "b"]
     for metric in ("Q", "nERR", "Compat", "bpref", "G"):
-        with pytest.raises(
-            fn.InvalidInputError, match=rf"once in a query for {metric}.*Take fn.Run\(…, duplicates='first'\)"
-        ):
-            fn.evaluate({"q": {"a": 1, "b": 1}}, fn.Run({"q": ["a", "a", "b"]}, duplicates="counted"), metric)
+        message = rf"once in a query for {metric}.*Take fn.Run\(…, duplicates='first'\)"
+        refused(message, fn.evaluate, qrels, run, metric)
 
 
 RECORDS = [(query, document, -float(rank)) for query, ids in RANKED.items() for rank, document in enumerate(ids, 1)]
@@ -434,39 +429,30 @@ def test_runs_without_duplicates_are_unchanged():
         assert result.notes == ()
 
 
-def test_command_line(tmp_path, capsys):
-    qrels, run, other = (tmp_path / name for name in ("qrels", "x.run", "y.run"))
-    qrels.write_text("q 0 a 1\nq 0 b 1\n")
-    run.write_text("q Q0 a 1 3 x\nq Q0 a 2 2 x\nq Q0 b 3 1 x\n")
-    other.write_text("q Q0 b 1 3 y\n")
-    assert main(["evaluate", str(qrels), str(run), "-m", "recall@2"]) == 2
-    assert "is in lines 1 and 2. Keep one of them, or evaluate with --duplicates first" in capsys.readouterr().err
+def test_command_line(put, run, shown, wrong):
+    qrels, twice = put("q 0 a 1\nq 0 b 1\n", "qrels"), put("q Q0 a 1 3 x\nq Q0 a 2 2 x\nq Q0 b 3 1 x\n", "x.run")
+    other, first = put("q Q0 b 1 3 y\n", "y.run"), ["--duplicates", "first"]
+    message = "is in lines 1 and 2. Keep one of them, or evaluate with --duplicates first"
+    wrong(message, "evaluate", qrels, twice, "-m", "recall@2")
     trec = ["--convention", "trec_eval"]
     for options, recall in (
         (["first"], 0.5), (["best", "--ranks", "closed"], 1.0), (["counted", "-M", "1", *trec], 0.5),
     ):  # fmt: skip
-        assert main(["evaluate", str(qrels), str(run), "-m", "recall@2", "--json", "--duplicates", *options]) == 0
-        assert json.loads(capsys.readouterr().out)["runs"][0]["mean"] == {"R@2": recall}
-    strings = ["-m", "relstring", "-q", "--format", "trec", "--convention", "trec_eval", "--duplicates", "first"]
-    assert main(["evaluate", str(qrels), str(run), *strings]) == 0
-    assert "'1-1'" in capsys.readouterr().out
-    assert main(["explain", str(qrels), str(run), "q", "-m", "p@3", "--duplicates", "first"]) == 0
-    assert "a (again)" in capsys.readouterr().out
-    assert main(["compare", str(qrels), str(run), str(other), "-m", "p@3", "--duplicates", "first"]) == 0
-    assert "ranks left empty: 1" in capsys.readouterr().out
-    assert main(["gate", str(qrels), str(other), str(run), "-m", "p@3", "--duplicates", "first"]) in range(4)
-    capsys.readouterr()
-    assert main(["fuse", str(run), str(other), "--duplicates", "sum"]) == 0
-    assert "x: documents that their query has again, their scores added" in capsys.readouterr().err
-    lines = [f"q{q} 0 a 1\n" for q in range(6)], [f"q{q} Q0 a {r} {9 - r} x\n" for q in range(6) for r in (1, 2)]
-    for path, own in zip((qrels, run), lines, strict=True):
-        path.write_text("".join(own))
+        facts = json.loads(shown("evaluate", qrels, twice, "-m", "recall@2", "--json", "--duplicates", *options))
+        assert facts["runs"][0]["mean"] == {"R@2": recall}
+    strings = ["-m", "relstring", "-q", "--format", "trec", *trec]
+    assert "'1-1'" in shown("evaluate", qrels, twice, *strings, *first)
+    assert "a (again)" in shown("explain", qrels, twice, "q", "-m", "p@3", *first)
+    assert "ranks left empty: 1" in shown("compare", qrels, twice, other, "-m", "p@3", *first)
+    assert run("gate", qrels, other, twice, "-m", "p@3", *first)[0] in range(4)
+    code, _, notes = run("fuse", twice, other, "--duplicates", "sum")
+    assert (code, "x: documents that their query has again, their scores added" in notes) == (0, True)
+    put("".join(f"q{q} 0 a 1\n" for q in range(6)), "qrels")
+    put("".join(f"q{q} Q0 a {r} {9 - r} x\n" for q in range(6) for r in (1, 2)), "x.run")
     for command in ("leaderboard", "tune-fusion"):
-        arguments = [command, str(qrels), str(run), str(run), "--names", "x,y", "-m", "rr"]
-        assert main(arguments) == 2
-        assert "evaluate with --duplicates first" in capsys.readouterr().err
-        assert main([*arguments, "--duplicates", "first"]) == 0
-        assert capsys.readouterr().out.count("1.0000") > 1
+        arguments = [command, qrels, twice, twice, "--names", "x,y", "-m", "rr"]
+        wrong("evaluate with --duplicates first", *arguments)
+        assert shown(*arguments, *first).count("1.0000") > 1
 
 
 OF_CHUNKS = "ndcg@3, map, rr, recall@3, p@2"
@@ -650,21 +636,17 @@ def test_what_has_no_chunks_is_refused():
         fn.evaluate(JUDGED, fn.Run(FRAME, parents="doc"), "rr")
 
 
-def test_chunks_on_the_command_line(tmp_path, capsys):
-    qrels, run, table = tmp_path / "qrels.txt", tmp_path / "run.txt", tmp_path / "parents.json"
-    qrels.write_text("".join(f"q 0 {document} {label}\n" for document, label in JUDGED["q"].items()))
-    run.write_text("".join(f"q Q0 {chunk} {n} {9 - n} t\n" for n, chunk in enumerate(RUN["q"])))
-    table.write_text(json.dumps(DOCUMENT))
-    for parents in ("before #", str(table)):
-        command = ["evaluate", str(qrels), str(run), "-m", "recall@3", "--parents", parents]
-        assert main([*command, "--ranks", "closed"]) == 0
-        out = capsys.readouterr().out
+def test_chunks_on_the_command_line(put, shown, wrong):
+    qrels = put("".join(f"q 0 {document} {label}\n" for document, label in JUDGED["q"].items()), "qrels.txt")
+    run = put("".join(f"q Q0 {chunk} {n} {9 - n} t\n" for n, chunk in enumerate(RUN["q"])), "run.txt")
+    command = ["evaluate", qrels, run, "-m", "recall@3", "--parents"]
+    table = put(json.dumps(DOCUMENT), "parents.json")
+    for parents in ("before #", table):
+        out = shown(*command, parents, "--ranks", "closed")
         assert "0.6667" in out
         assert "@k counts documents: 3, of 5 chunks" in out
-    assert main([*command, "-M", "2", "--convention", "trec_eval"]) == 0
-    assert "@k counts chunks: 2, of 1 documents" in capsys.readouterr().out
-    assert main([*command[:-1], str(tmp_path / "none.json")]) == 2
-    assert "--parents must be a rule such as 'before #', or a file" in capsys.readouterr().err
+    assert "@k counts chunks: 2, of 1 documents" in shown(*command, table, "-M", "2", "--convention", "trec_eval")
+    wrong("--parents must be a rule such as 'before #', or a file", *command, table.with_name("none.json"))
 
 
 def test_what_a_run_writes_are_the_documents_that_count(tmp_path):

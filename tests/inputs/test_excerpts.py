@@ -7,7 +7,6 @@ from refusals import refuses
 from table_forms import USUAL_FORMS
 
 import fastndcg as fn
-from fastndcg.cli import main
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -80,7 +79,7 @@ def test_one_row_of_json(tmp_path):
         }
 
 
-def test_dicts_by_query(tmp_path, capsys):
+def test_dicts_by_query(tmp_path, shown):
     """Chunks have an order by rank or score, or by their place in the list."""
     names = ("document", "start", "end")
     gold = {query: [dict(zip(names, span, strict=True)) for span in spans] for query, spans in GOLD.items()}
@@ -90,19 +89,14 @@ def test_dicts_by_query(tmp_path, capsys):
     for chunks in (ranked, {query: spans[::-1] for query, spans in scored.items()}, paths[1]):
         for own in (gold, paths[0]):
             assert fn.evaluate_spans(own, chunks, METRICS).to_dict() == EXPECTED
-    assert main(["spans", *map(str, paths), "-m", METRICS.replace(" ", ""), "--json", "--per-query"]) == 0
-    assert json.loads(capsys.readouterr().out)["runs"][0]["per_query"] == EXPECTED
-    weighted = {
-        "q": [{"document": 7, "start": 0, "end": 5, "weight": 2.0}, {"document": 7, "start": 9, "end": 10, "weight": 1}]
-    }
+    facts = json.loads(shown("spans", *paths, "-m", METRICS.replace(" ", ""), "--json", "--per-query"))
+    assert facts["runs"][0]["per_query"] == EXPECTED
     plain = {"q": [(7, 0, 5, 2.0), (7, 9, 10, 1)]}
+    weighted = {"q": [dict(zip((*names, "weight"), span, strict=True)) for span in plain["q"]]}
     chunk = {"q": [(7, 8, 10)]}
-    found = fn.evaluate_spans(weighted, chunk, "span_ndcg").means()
-    assert (
-        found
-        == fn.evaluate_spans(plain, chunk, "span_ndcg").means()
-        != fn.evaluate_spans({"q": [span[:3] for span in plain["q"]]}, chunk, "span_ndcg").means()
-    )
+    bare = {"q": [span[:3] for span in plain["q"]]}
+    means = [fn.evaluate_spans(own, chunk, "span_ndcg").means() for own in (weighted, plain, bare)]
+    assert means[0] == means[1] != means[2]
     distances = {"q": [{"doc": 7, "start": 0, "end": 5, "_distance": far} for far in (0.9, 0.1)]}
     distances["q"][1]["doc"] = 8
     near = fn.Spans(distances, columns={"score": "_distance"})

@@ -12,7 +12,6 @@ from refusals import refused
 from table_forms import USUAL_FORMS
 
 import fastndcg as fn
-from fastndcg.cli import main
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -88,10 +87,9 @@ def test_columns_of_empty_and_of_null_groups():
     refused("the type in its lists is list", fn.Run, pa.table({"qid": ["q"], "retrieved_ids": [[["a"]]]}))
 
 
-def test_command_line_of_groups(tmp_path, capsys):
+def test_command_line_of_groups(tmp_path, shown):
     path = make("Parquet", QA, tmp_path)
-    assert main(["evaluate", str(path), "-m", "evidence_recall@2,all_evidence@3", "--json"]) == 0
-    means = json.loads(capsys.readouterr().out)["runs"][0]["mean"]
+    means = json.loads(shown("evaluate", path, "-m", "evidence_recall@2,all_evidence@3", "--json"))["runs"][0]["mean"]
     assert means == fn.evaluate(GROUPS, FOUND, "evidence_recall@2, all_evidence@3").mean()
 
 
@@ -152,7 +150,7 @@ def test_judgments_in_lists_of_dicts(form, tmp_path):
 
 
 @pytest.mark.parametrize("form", RETRIEVALS)
-def test_retrievals_in_lists_of_dicts(form, tmp_path, capsys):
+def test_retrievals_in_lists_of_dicts(form, tmp_path, shown):
     """An object and its file give the same run, also on the command line."""
     value = RETRIEVALS[form]
     expected = fn.evaluate(RATINGS, HITS, OF_HITS)
@@ -163,8 +161,8 @@ def test_retrievals_in_lists_of_dicts(form, tmp_path, capsys):
         assert fn.Run(path).to_dict() == fn.Run(value).to_dict() == HITS
         check_same(fn.evaluate(RATINGS, path, OF_HITS), expected)
         assert fn.Run(path, duplicates="first").to_dict() == HITS
-        assert main(["evaluate", str(tmp_path / "qrels.json"), str(path), "-m", "ndcg,rr", "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["runs"][0]["mean"] == fn.evaluate(RATINGS, HITS, "ndcg, rr").mean()
+        facts = json.loads(shown("evaluate", tmp_path / "qrels.json", path, "-m", "ndcg,rr", "--json"))
+        assert facts["runs"][0]["mean"] == fn.evaluate(RATINGS, HITS, "ndcg, rr").mean()
 
 
 def test_distances_and_named_fields_of_hits_in_files(tmp_path):
@@ -391,10 +389,8 @@ def test_an_object_with_a_frame_says_so():
         def to_pandas(self):
             raise AssertionError
 
-    with pytest.raises(
-        fn.InvalidTypeError, match=r"is of type LabelledRagDataset. Give its frame: truth.to_pandas\(\)$"
-    ):
-        fn.evaluate(LabelledRagDataset(), {"q": ["a"]}, "rr")
+    message = r"is of type LabelledRagDataset. Give its frame: truth.to_pandas\(\)$"
+    refused(message, fn.evaluate, LabelledRagDataset(), {"q": ["a"]}, "rr", error=fn.InvalidTypeError)
 
 
 TRUTH = {"q1": {"d1", "d2"}, "q2": ["d3"]}

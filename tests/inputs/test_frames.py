@@ -298,10 +298,8 @@ def test_pairs_beside_another_column(tmp_path):
             fn.evaluate(truth, RECOMMENDED, "rr")
     with pytest.raises(fn.InvalidInputError, match="`qrels` must have one column 'grade', but has 0"):
         fn.Qrels(PAIRS[["user", "item"]], columns={"label": "grade"})
-    with pytest.raises(
-        fn.InvalidInputError, match=r"none of its usual names: .* Give fn.Rows\(…, columns={'label': NAME}\)$"
-    ):
-        fn.evaluate(PAIRS.assign(score=1), metrics="rr")
+    message = r"none of its usual names: .* Give fn.Rows\(…, columns={'label': NAME}\)$"
+    refused(message, fn.evaluate, PAIRS.assign(score=1), metrics="rr")
 
 
 GRADES = {"qid": ["a", "a", "b"], "docno": ["x", "y", "x"], "grade": [1, 2, 1]}
@@ -398,11 +396,8 @@ def test_subtopics_out_of_place(tmp_path):
         fn.evaluate(path, {"a": {"x": 1.0}}, "s_recall@1", convention="default(negative_labels=raise)")
     assert sorted(fn.Qrels(path).source.numbers.tolist()) == [2, 3]
     rule = "must have no scores if it has subtopics, but column 'intent' has the usual name of one: give the run apart"
-    with pytest.raises(fn.InvalidInputError, match=rule):
-        fn.evaluate(
-            fn.Rows(FORMS["parquet"](TOPICS | BM25, tmp_path / "rows"), columns=BOTH | {"subtopic": "intent"}),
-            metrics="rr",
-        )
+    rows = fn.Rows(FORMS["parquet"](TOPICS | BM25, tmp_path / "rows"), columns=BOTH | {"subtopic": "intent"})
+    refused(rule, fn.evaluate, rows, metrics="rr")
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -13,7 +13,6 @@ import pytest
 from refusals import refused
 
 import fastndcg as fn
-from fastndcg.cli import main
 
 fsspec = pytest.importorskip("fsspec")
 pa = pytest.importorskip("pyarrow")
@@ -61,21 +60,19 @@ def store():
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_format(store, capsys, format):
+def test_every_format(store, shown, format):
     qrels, run = (store(f"{name}.{format}", content) for name, content in zip(("q", "r"), FORMATS[format], strict=True))
     assert fn.evaluate(qrels, run, "ndcg,rr").to_dict() == EXPECTED
     assert fn.evaluate(pathlib.PurePosixPath(qrels), pathlib.PurePosixPath(run), "ndcg,rr").to_dict() == EXPECTED
     assert len(fn.Qrels(qrels)) == len(fn.Run(run)) == 4
     assert fn.compare(qrels, {"a": run, "b": RUN}, "rr").rows[1].difference == 0
-    assert main(["evaluate", qrels, run, "-m", "rr", "--format", "csv"]) == 0
-    assert ",0.75," in capsys.readouterr().out
+    assert ",0.75," in shown("evaluate", qrels, run, "-m", "rr", "--format", "csv")
     other = store(f"other.{format}", FORMATS[format][1])
-    assert main(["compare", qrels, run, other, "-m", "rr", "--format", "csv"]) == 0
-    assert "0.75" in capsys.readouterr().out
+    assert "0.75" in shown("compare", qrels, run, other, "-m", "rr", "--format", "csv")
 
 
 @pytest.mark.parametrize("memory", [None, "1kB"])
-def test_rows_with_scores(store, capsys, memory):
+def test_rows_with_scores(store, shown, memory):
     halves = (SCORED.slice(0, 2), SCORED.slice(2))
     for place, half in enumerate(halves):
         store(f"parts/{place}.parquet", pack_table(pq.write_table, half))
@@ -83,8 +80,7 @@ def test_rows_with_scores(store, capsys, memory):
     for address in (*addresses, f"{ROOT}/parts", pathlib.PurePosixPath(f"{ROOT}/parts")):
         assert fn.evaluate(fn.Rows(address, memory=memory), metrics="ndcg,rr").to_dict() == EXPECTED
     for address in addresses:
-        assert main(["evaluate", address, "-m", "rr", "--format", "csv"]) == 0
-        assert ",0.75," in capsys.readouterr().out
+        assert ",0.75," in shown("evaluate", address, "-m", "rr", "--format", "csv")
 
 
 def test_addresses_keep_their_slashes(store):
@@ -141,7 +137,7 @@ def test_unknown_protocols():
             fn.evaluate(QRELS, pathlib.PurePosixPath("s3://b/y.run"), "rr")
 
 
-def test_addresses_without_fsspec(monkeypatch, capsys):
+def test_addresses_without_fsspec(monkeypatch, wrong):
     for name in [name for name in sys.modules if name.partition(".")[0] == "fsspec"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fsspec", None)
@@ -153,8 +149,7 @@ def test_addresses_without_fsspec(monkeypatch, capsys):
     ):
         refused(message, call, error=fn.MissingPackageError)
     for arguments in (["s3://b/y.parquet"], ["s3://b/y.parquet", "a.run"]):
-        assert main(["evaluate", *arguments]) == 2
-        assert "needs fsspec" in capsys.readouterr().err
+        wrong("needs fsspec", "evaluate", *arguments)
 
 
 class BrokenFile(io.RawIOBase):

@@ -41,9 +41,8 @@ PARAMETERS = pytest.mark.parametrize("name", TABLE_FORMS)
 @PARAMETERS
 def test_rows_with_scores(tmp_path, name, table, memory):
     expected = fn.evaluate(table, metrics=METRICS, convention="trec_eval")
-    result = fn.evaluate(
-        fn.Rows(TABLE_FORMS[name](table, tmp_path), memory=memory), metrics=METRICS, convention="trec_eval"
-    )
+    rows = fn.Rows(TABLE_FORMS[name](table, tmp_path), memory=memory)
+    result = fn.evaluate(rows, metrics=METRICS, convention="trec_eval")
     assert result.values.tobytes() == expected.values.tobytes()
     assert result.query_ids.tolist() == expected.query_ids.tolist()
     assert result.n_tied == expected.n_tied

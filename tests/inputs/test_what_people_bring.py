@@ -133,9 +133,8 @@ def test_row_for_each_query_with_lists_of_ids(form, tmp_path):
     named = {"question_id": rows["query"], "gold things": rows["expected_ids"], "got": rows["retrieved_ids"]}
     if form not in ("dict of columns", "JSON Lines"):  # which show by usual names that they have columns
         relevant, retrieved = {"document": "gold things"}, {"document": "got"}
-        found = fn.evaluate(
-            fn.Qrels(make(named), columns=relevant), fn.Run(make(named), columns=retrieved), "rr,recall"
-        )
+        qrels, found = fn.Qrels(make(named), columns=relevant), fn.Run(make(named), columns=retrieved)
+        found = fn.evaluate(qrels, found, "rr,recall")
         assert found.to_dict() == expected.to_dict()
     graded = truth | {"label": [[0, 3], [1]]}
     scored = run | {"score": [[0.1, 0.9], [1.0]]}

@@ -12,7 +12,6 @@ from recorded_data import DATA
 from refusals import refused
 
 import fastndcg as fn
-from fastndcg.cli import main
 from fastndcg.judging.judges import Confusion, compute_alpha, compute_kappa
 from fastndcg.statistics.prediction_powered import compute_powered_mean, shrink_bounds, widen_error
 
@@ -392,26 +391,21 @@ def files(tmp_path, monkeypatch):
     return ["human.txt", "judge.json", "run0.txt", "run1.txt", "run2.txt", "--names", ",".join(NAMES)]
 
 
-def run_command(capsys, *words):
-    main(list(words))
-    return capsys.readouterr().out
-
-
-def test_commands_print_what_the_functions_return(files, capsys):
-    printed = run_command(capsys, "estimate-with-judge", *files, "-m", METRIC, "--baseline", NAMES[1], "--level", "0.9")
+def test_commands_print_what_the_functions_return(files, shown):
+    printed = shown("estimate-with-judge", *files, "-m", METRIC, "--baseline", NAMES[1], "--level", "0.9")
     expected = fn.estimate_with_judge(HUMAN, JUDGE, RUNS, METRIC, baseline=NAMES[1], level=0.9)
     assert printed == f"{expected}\n"
-    facts = json.loads(run_command(capsys, "compare-judges", *files, "-m", METRIC, "--test", "t", "--json"))
+    facts = json.loads(shown("compare-judges", *files, "-m", METRIC, "--test", "t", "--json"))
     assert facts == json.loads(fn.compare_judges(HUMAN, JUDGE, RUNS, METRIC, test="t").to_json())
 
 
-def test_compare_command_writes_the_section(files, capsys):
+def test_compare_command_writes_the_section(files, run, wrong):
     pytest.importorskip("jinja2")
     human, judge, *others = files
-    main(["compare", human, *others, "-m", METRIC, "--html", "report.html", "--judge", judge])
+    assert run("compare", human, *others, "-m", METRIC, "--html", "report.html", "--judge", judge)[0] == 0
     assert "A judge beside human labels" in Path("report.html").read_text(encoding="utf-8")
-    assert main(["compare", human, *others, "-m", METRIC, "--judge", judge]) == 2
-    assert "--judge is for the report. Add --html FILE" in capsys.readouterr().err
+    message = "--judge is for the report. Add --html FILE"
+    wrong(message, "compare", human, *others, "-m", METRIC, "--judge", judge)
 
 
 def test_failures_too_rare_to_be_seen_widen_the_error():

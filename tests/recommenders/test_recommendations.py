@@ -405,9 +405,8 @@ def test_pairs_give_the_values_of_their_ids(form):
         assert fn.evaluate(truth, found, OF_NEIGHBOURS).values.tolist() == expected
     assert fn.reference.evaluate({0: [3, 4], 1: [0]}, found, OF_NEIGHBOURS).values.tolist() == expected
     assert fn.Evaluator(truths[0], OF_NEIGHBOURS)(found).values.tolist() == expected
-    assert (
-        fn.evaluate(truths[0], fn.Recommendations(found, duplicates="first"), OF_NEIGHBOURS).values.tolist() == expected
-    )
+    settled = fn.Recommendations(found, duplicates="first")
+    assert fn.evaluate(truths[0], settled, OF_NEIGHBOURS).values.tolist() == expected
     systems = {"index": found, "ids": fn.Recommendations(NEAREST)}
     assert fn.compare(truths[0], systems, "rr").rows[1].difference == 0
     assert fn.Interactions(found)[1] == {2: 1, 0: 1}

@@ -239,17 +239,13 @@ def test_exclude_and_candidates_of_every_form(items):
 )
 def test_items_of_all_users_in_every_form(items):
     shared = [{0, 1, 4}] * 4
-    result = fn.evaluate(matrix(LIKED), fn.Scores(SCORES, exclude=items, missing_truth="unretrieved"), METRICS)
-    by_hand = list_by_hand(LIKED, SCORES, shared, missing_truth="unretrieved")
-    assert_same_bits(result, fn.evaluate(by_hand, metrics=METRICS))
-    result = fn.evaluate(
-        matrix(LIKED), fn.Scores(SCORES, candidates=items, exclude=SEEN, missing_truth="skip"), METRICS
-    )
-    assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN, shared), metrics=METRICS))
-    result = fn.evaluate(
-        matrix(LIKED), fn.Scores(SCORES, exclude=items, candidates=SEEN, missing_truth="skip"), METRICS
-    )
-    assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, shared, SEEN), metrics=METRICS))
+    for options, by_hand in (
+        ({"exclude": items, "missing_truth": "unretrieved"}, {"excluded": shared, "missing_truth": "unretrieved"}),
+        ({"candidates": items, "exclude": SEEN, "missing_truth": "skip"}, {"excluded": SEEN, "candidates": shared}),
+        ({"exclude": items, "candidates": SEEN, "missing_truth": "skip"}, {"excluded": shared, "candidates": SEEN}),
+    ):
+        result = fn.evaluate(matrix(LIKED), fn.Scores(SCORES, **options), METRICS)
+        assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, **by_hand), metrics=METRICS))
 
 
 def test_scores_are_read_in_place():

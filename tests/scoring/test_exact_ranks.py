@@ -77,10 +77,8 @@ def test_ties_by_id_are_those_of_a_run(make_ids, ties, selection):
     for metrics in ("ndcg@5, ap, rr", "bpref, Judged@5"):
         expected = fn.evaluate(qrels, run, metrics, convention=convention)
         for own in (model, scorer):
-            assert (
-                fn.evaluate(qrels, choose(own, **options), metrics, convention=convention).to_dict()
-                == expected.to_dict()
-            )
+            found = fn.evaluate(qrels, choose(own, **options), metrics, convention=convention)
+            assert found.to_dict() == expected.to_dict()
     rankings = [
         fn.explain(qrels, own, "ap", query="q2", convention=convention).ranking
         for own in (run, choose(model, **options))
@@ -265,10 +263,8 @@ def test_numbers_of_chunks_and_padding():
 def test_documents_in_place_of_chunks_say_what_to_give():
     model, _, _, qrels = draw(0)
     refused(r"has no embedding .* for vectors of chunks give fn\.Run\(model\.top", fn.evaluate, qrels, model, OF_CHUNKS)
-    with pytest.raises(
-        fn.InvalidInputError, match=r"'d' stands again in place 1\. Keep one, or give chunks ids of their"
-    ):
-        fn.Embeddings([[1.0]], [[1.0], [2.0]], document_ids=["d", "d"])
+    message = r"'d' stands again in place 1\. Keep one, or give chunks ids of their"
+    refused(message, fn.Embeddings, [[1.0]], [[1.0], [2.0]], document_ids=["d", "d"])
     refused(r"'q' stands again in place 1\. Keep one$", fn.Embeddings, [[1.0], [1.0]], [[1.0]], query_ids=["q", "q"])
     with pytest.raises(fn.InvalidTypeError, match="must have ids of queries, but has numbers by position"):
         fn.Run(fn.Recommendations([[1, 2]]))

@@ -89,9 +89,8 @@ def test_exclude_and_candidates_by_ids(put):
     candidates = sorted({*COLUMNS, *range(0, N_ITEMS, 3)})
     names = [DOCUMENTS[item] for item in candidates]
     truth = make_dict(is_named=True)
-    expected = fn.evaluate(
-        NUMBERED["csr"], choose(SCORES, exclude=SEEN, candidates=candidates), METRICS
-    ).values.tolist()
+    scores = choose(SCORES, exclude=SEEN, candidates=candidates)
+    expected = fn.evaluate(NUMBERED["csr"], scores, METRICS).values.tolist()
     for exclude in (seen, seen_dict, str(path)):
         for chosen in (names, set(names), np.array(names), [*names, "unknown"]):
             result = fn.evaluate(truth, choose(NAMED, exclude=exclude, candidates=chosen), METRICS)
