@@ -60,9 +60,8 @@ def test_values_by_chance_are_means_over_all_orders(n, n_relevant, k):
     places = find_first_places(n, n_relevant)
     cutoff = "" if k is None else f"@{k}"
     deepest = n if k is None else k
-    values = fn.evaluate([labels], [list(range(n))], f"chance_Rank, chance_RR{cutoff}, chance_Success{cutoff}").values[
-        0
-    ]
+    metrics = f"chance_Rank, chance_RR{cutoff}, chance_Success{cutoff}"
+    values = fn.evaluate([labels], [list(range(n))], metrics).values[0]
     expected = [
         fsum(r * share for r, share in places),
         fsum(share / r for r, share in places if r <= deepest),

@@ -95,10 +95,8 @@ def test_commands_in_sentences_are_understood(shell, capsys):
     for line, page in commands.items():
         for _, *arguments in shell(line):
             command = [word for word in arguments if word in cli.COMMANDS][:1]
-            flags = {word.partition("=")[0] for word in arguments if re.match("--?[a-z]", word)} - {
-                "--help",
-                "--import",
-            }
+            flags = {word.partition("=")[0] for word in arguments if re.match("--?[a-z]", word)}
+            flags -= {"--help", "--import"}
             for option in ("--help", "--help-all"):
                 cli.main([*command, option])
             known = capsys.readouterr().out

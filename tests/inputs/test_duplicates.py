@@ -544,11 +544,9 @@ def test_forms(form):
     assert result.values.tolist() == expected
     assert "@k counts chunks: 5, of 3 documents" in result.notes
     assert fn.reference.evaluate(JUDGED, fn.Run(RUN, parents=FORMS[form]), OF_CHUNKS)["nDCG@3"] == [expected[0][0]]
-    compared = fn.compare(
-        JUDGED,
-        {"one": fn.Run(RUN, parents=FORMS[form]), "other": fn.Run({"q": ["b#1", "c#1"]}, parents=FORMS[form])},
-        "ndcg@3",
-    )
+    systems = {"one": RUN, "other": {"q": ["b#1", "c#1"]}}
+    systems = {name: fn.Run(run, parents=FORMS[form]) for name, run in systems.items()}
+    compared = fn.compare(JUDGED, systems, "ndcg@3")
     assert compared.rows[0].mean == expected[0][0]
     assert "a" in str(fn.explain(JUDGED, fn.Run(RUN, parents=FORMS[form]), "ndcg@3", query="q"))
 

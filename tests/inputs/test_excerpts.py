@@ -74,9 +74,8 @@ def test_one_row_of_json(tmp_path):
     for value, names in ((row, {"query": "nr"}), ({"query": "7"} | row, None)):
         chunks = fn.Spans(write(tmp_path / "row.jsonl", json.dumps(value)), columns=names)
         query = 7 if names else "7"
-        assert fn.evaluate_spans({query: [("a", 0, 10)]}, chunks, "span_recall").to_dict() == {
-            query: {"span_recall": 0.5}
-        }
+        found = fn.evaluate_spans({query: [("a", 0, 10)]}, chunks, "span_recall")
+        assert found.to_dict() == {query: {"span_recall": 0.5}}
 
 
 def test_dicts_by_query(tmp_path, shown):

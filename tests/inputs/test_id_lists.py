@@ -191,9 +191,8 @@ Rating = collections.namedtuple("Rating", "user_id item_id score")
 def test_records_of_other_fields():
     truth, run = [TrecQrel(1, 5, 1, "0")], [{"user": 1, "item": 5, "score": 0.5}, {"user": 1, "item": 6, "score": 1}]
     assert fn.evaluate(truth, run, "rr").to_dict() == {1: {"RR": 1 / 2}}
-    assert fn.evaluate([("q", "a"), ("q", "b")], [("q", "c", 2), ("q", "a", 1)], "rr,recall").to_dict() == {
-        "q": {"RR": 1 / 2, "R": 1 / 2}
-    }
+    result = fn.evaluate([("q", "a"), ("q", "b")], [("q", "c", 2), ("q", "a", 1)], "rr,recall")
+    assert result.to_dict() == {"q": {"RR": 1 / 2, "R": 1 / 2}}
     scored = [{"query": q, "doc": d, "label": LABELS[q].get(d, 0), "score": v} for q, d, v in RUNS["records"]]
     expected = fn.evaluate(LABELS, SCORES, "rr,p@2").to_dict()
     assert fn.evaluate(scored, metrics="rr,p@2").to_dict() == {query: expected[query] for query in SCORES}

@@ -143,9 +143,8 @@ def test_sizes_and_lists():
 def test_matrix_rows_are_queries(order):
     labels, scores = LABELS.reshape(2, 5), SCORES.reshape(2, 5)
     expected = evaluate_arrays(LABELS, SCORES, offsets=[0, 5, 10])
-    np.testing.assert_array_equal(
-        evaluate_arrays(np.array(labels, order=order), np.array(scores, order=order)), expected
-    )
+    ordered = evaluate_arrays(np.array(labels, order=order), np.array(scores, order=order))
+    np.testing.assert_array_equal(ordered, expected)
     np.testing.assert_array_equal(evaluate_arrays(labels.tolist(), scores.T.copy().T), expected)
     wide = np.repeat(labels, 2, axis=1)[:, ::2]
     np.testing.assert_array_equal(evaluate_arrays(wide, scores), expected)

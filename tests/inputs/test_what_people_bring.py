@@ -310,9 +310,7 @@ def test_class_of_each_row_and_probabilities():
         assert fn.evaluate(*pair, "map@2").means() == [1 / 3]
     refused("that of row 1 is 3. Number them", np.array([2, 3, 1]), scores)
     refused(r"fn.Interactions\(classes", [1, 0, 1], [0.1, 0.2, 0.3])
-    found = np.array(
-        [[2, 0, 1], [1, 2, 0], [0, 1, 2]]
-    )  # whole numbers are ids that a search found: recall@k of an index
+    found = np.array([[2, 0, 1], [1, 2, 0], [0, 1, 2]])  # ids that a search found: recall@k of an index
     refused(r"offsets=.* \[set\(ids\) for ids in truth\] and fn.Recomm", classes[:, None], found)
     refused(r"fn.Interactions\(classes", classes, found)
     liked = [set(row) for row in classes[:, None]]

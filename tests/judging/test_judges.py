@@ -223,10 +223,8 @@ def test_notes_say_what_is_assumed():
         assert part in text
     text = str(fn.estimate_with_judge(HUMAN, JUDGE, RUNS, "dcg@5, ndcg@10, cg@5"))
     assert "in the same way; of DCG@5, CG@5, without a known range, it misses no rare large values" in text
-    copied = JUDGE | HUMAN
-    assert "if human labels were copied into those of the judge" in str(
-        fn.estimate_with_judge(HUMAN, copied, RUNS, METRIC)
-    )
+    copied = fn.estimate_with_judge(HUMAN, JUDGE | HUMAN, RUNS, METRIC)
+    assert "if human labels were copied into those of the judge" in str(copied)
 
 
 # agreement

@@ -139,9 +139,8 @@ def test_tiles_with_many_labels_end_soon():
 def test_query_is_left_out_by_its_id():
     vectors = np.random.default_rng(5).standard_normal((5, 4), dtype="f4")
     documents = [f"d{item}" for item in range(5)]
-    model = fn.Embeddings(
-        vectors[[3, 1]], vectors, query_ids=["d3", "d1"], document_ids=documents, leave_query_out=True
-    )
+    ids = {"query_ids": ["d3", "d1"], "document_ids": documents}
+    model = fn.Embeddings(vectors[[3, 1]], vectors, **ids, leave_query_out=True)
     lists = model.top(5).to_run().to_dict()
     assert {query: set(documents) - set(row) for query, row in lists.items()} == {"d3": {"d3"}, "d1": {"d1"}}
     qrels = {"d3": {"d0": 1}, "d1": {"d2": 1}}
@@ -150,10 +149,8 @@ def test_query_is_left_out_by_its_id():
         ours, theirs = (fn.evaluate(qrels, own, METRICS, convention=convention).to_dict() for own in (model, lists))
         assert ours == theirs
     assert expected.to_dict() == fn.evaluate(qrels, model, METRICS).to_dict()
-    both = fn.Embeddings(
-        vectors[[3, 1]], vectors, query_ids=["d3", "d1"], document_ids=documents, leave_query_out=True,
-        exclude={"d3": {"d4": 1}, "d1": {"d3": 1}},
-    )  # fmt: skip
+    exclude = {"d3": {"d4": 1}, "d1": {"d3": 1}}
+    both = fn.Embeddings(vectors[[3, 1]], vectors, **ids, leave_query_out=True, exclude=exclude)
     rest = both.top(5).to_run().to_dict()
     assert {query: set(documents) - set(row) for query, row in rest.items()} == {"d3": {"d3", "d4"}, "d1": {"d1", "d3"}}
     assert fn.evaluate(qrels, both, METRICS).to_dict() == fn.evaluate(qrels, rest, METRICS).to_dict()
@@ -171,10 +168,8 @@ def test_lists_of_each_query_hold_ids():
     qrels = {"a": {101: 1}, "b": {102: 1}}
     forms = ([{105}, {104, 105}], np.array([[105, -1], [104, 105]]), {"a": {105: 1}, "b": {104: 1, 105: 1}})
     for exclude in forms:
-        assert choose(model, exclude=exclude).top(2).to_run().to_dict() == {
-            "a": {104: 4, 103: 3},
-            "b": {103: 3, 102: 2},
-        }
+        best = choose(model, exclude=exclude).top(2).to_run()
+        assert best.to_dict() == {"a": {104: 4, 103: 3}, "b": {103: 3, 102: 2}}
         assert fn.evaluate(qrels, choose(model, exclude=exclude), "rank").values.tolist() == [[4], [2]]
     result = fn.evaluate(qrels, choose(model, exclude={105, 7, 8}), "rank")
     assert result.notes == ("documents of `exclude` that the model lacks, left out: 2",)
@@ -244,9 +239,8 @@ def test_documents_have_the_score_of_their_best_chunk(seed):
 
 def test_kept_ranks_count_chunks():
     """Of the first two chunks, both are of d1: a prompt of two chunks lacks d2."""
-    model = fn.Embeddings(
-        [[1.0, 0.5]], [[3.0, 0], [2.0, 0], [0, 1.0]], query_ids=["q"], document_ids=["d1#0", "d1#1", "d2#0"]
-    )
+    ids = {"query_ids": ["q"], "document_ids": ["d1#0", "d1#1", "d2#0"]}
+    model = fn.Embeddings([[1.0, 0.5]], [[3.0, 0], [2.0, 0], [0, 1.0]], **ids)
     for ranks, recall in (("kept", 1 / 2), ("closed", 1.0)):
         run = fn.Run(model.top(3), parents="before #", ranks=ranks)
         assert fn.evaluate({"q": {"d1", "d2"}}, run, "recall@2").means() == [recall]

@@ -131,9 +131,8 @@ def test_best_items_feed_everything(tmp_path):
     )
     lists = fn.evaluate(NUMBERED["csr"], best, "recall@7, p@3")
     assert lists.values.tolist() == expected.values.tolist()
-    assert fn.evaluate(truth, named, "recall@7", convention="default(ties=input)").values[:, 0].tolist() == (
-        expected.values[:, 0].tolist()
-    )
+    found = fn.evaluate(truth, named, "recall@7", convention="default(ties=input)")
+    assert found.values[:, 0].tolist() == expected.values[:, 0].tolist()
     shown = fn.beyond_accuracy(best, "coverage@10", catalogue=N_ITEMS)
     assert shown.means() == [len(np.unique(best.items)) / N_ITEMS]
     assert not IS_SEEN[np.repeat(np.arange(N_USERS), 10), best.items.ravel()].any()
@@ -161,11 +160,10 @@ def test_compare_many_models_with_one_truth():
 
 def test_explain_by_ids_shows_documents():
     truth = make_dict(is_named=True)
-    text = str(fn.explain(truth, choose(NAMED, exclude=SEEN), "ndcg@5", query="q3"))
-    assert fn.evaluate(truth, choose(NAMED, exclude=SEEN), "ndcg@5").to_dict()["q3"]["nDCG@5"] == pytest.approx(
-        fn.explain(truth, choose(NAMED, exclude=SEEN), "ndcg@5", query="q3").value, rel=1e-12
-    )
-    assert any(name in text for name in DOCUMENTS)
+    explained = fn.explain(truth, choose(NAMED, exclude=SEEN), "ndcg@5", query="q3")
+    values = fn.evaluate(truth, choose(NAMED, exclude=SEEN), "ndcg@5").to_dict()
+    assert values["q3"]["nDCG@5"] == pytest.approx(explained.value, rel=1e-12)
+    assert any(name in str(explained) for name in DOCUMENTS)
 
 
 def test_evaluator_is_shared_by_models_and_pickled():

@@ -26,15 +26,17 @@ def assert_same(results, others):
     assert results.notes == others.notes
 
 
+def check_same(scores, model, metrics, convention="default", **selection):
+    """Compare the results of a matrix of scores and of a model with the same options."""
+    results = [fn.evaluate(LIKED, choose(own, **selection), metrics, convention=convention) for own in (scores, model)]
+    assert_same(*results)
+
+
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("selection", (SELECTIONS | MISSING).values(), ids=SELECTIONS | MISSING)
 def test_values_are_those_of_the_score_matrix(kind, selection):
     for ties in TIES:
-        dense, model = (
-            fn.evaluate(LIKED, choose(predictions, **selection), METRICS, convention=f"default(ties={ties})")
-            for predictions in (SCORES, make_model(kind))
-        )
-        assert_same(model, dense)
+        check_same(SCORES, make_model(kind), METRICS, f"default(ties={ties})", **selection)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -58,11 +60,7 @@ def test_pairs_are_those_of_the_score_matrix(kind, rows, competitors):
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("metrics", ["bpref", "Judged@10, ndcg@10"])
 def test_metrics_that_read_unjudged_items(kind, metrics):
-    dense, model = (
-        fn.evaluate(LIKED, choose(predictions, **SELECTIONS["exclude"]), metrics)
-        for predictions in (SCORES, make_model(kind))
-    )
-    assert_same(model, dense)
+    check_same(SCORES, make_model(kind), metrics, **SELECTIONS["exclude"])
 
 
 @pytest.mark.parametrize("field", ["unjudged='removed'", "score_dtype='float32'", "nan_scores='last'"])
@@ -93,12 +91,12 @@ def test_similarities_and_biases():
     item_biases, user_biases = rng.standard_normal(N_ITEMS), rng.standard_normal(N_USERS)
     for similarity, scores in (("cosine", users @ items.T / lengths), ("euclidean", -distances)):
         model = fn.Embeddings(users, items, similarity=similarity)
-        assert_same(fn.evaluate(LIKED, model, METRICS), fn.evaluate(LIKED, scores, METRICS))
+        check_same(scores, model, METRICS)
         best = model.top(5)
         np.testing.assert_allclose(best.scores, np.take_along_axis(scores, best.items, axis=1), rtol=1e-9)
     model = fn.Embeddings(users, items, item_biases=item_biases, user_biases=user_biases)
     scores = users @ items.T + item_biases
-    assert_same(fn.evaluate(LIKED, model, METRICS), fn.evaluate(LIKED, scores, METRICS))
+    check_same(scores, model, METRICS)
     best = model.top(5)
     expected = np.take_along_axis(scores, best.items, axis=1) + user_biases[:, None]
     np.testing.assert_allclose(best.scores, expected, rtol=1e-12)

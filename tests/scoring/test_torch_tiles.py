@@ -100,9 +100,8 @@ def test_tensors_of_any_layout_tie_and_rank_alike(similarity, n_columns):
             ranks = fn.evaluate(liked, model, "rank", convention=f"default(ties={ties})")["rank"]
             assert (ranks - shift).tolist() == expected.tolist()
         np.testing.assert_allclose(model.top(5).scores, double.top(5).scores, rtol=1e-4, atol=1e-6)
-        part = fn.Interactions(
-            liked.items[5:9], offsets=np.arange(5), n_items=N_ITEMS
-        )  # bits do not depend on the batch
+        # bits do not depend on the batch
+        part = fn.Interactions(liked.items[5:9], offsets=np.arange(5), n_items=N_ITEMS)
         some = fn.Embeddings(layout(users)[5:9], layout(items), similarity=similarity)
         found = fn.evaluate(part, some, "rank", convention="default(ties=best)")["rank"]
         assert found.tolist() == expected[5:9].tolist()
