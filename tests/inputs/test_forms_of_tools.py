@@ -4,7 +4,7 @@ import collections
 import json
 import re
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import field, make_dataclass
 
 import numpy as np
 import pytest
@@ -25,6 +25,22 @@ QA = {
     "qid": list(GROUPS), "query": ["a?", "b?", "c?"], "retrieval_gt": list(GROUPS.values()),
     "generation_gt": [["yes"], [], ["no"]], "retrieved_ids": list(FOUND.values()),
 }  # fmt: skip
+
+
+# LlamaIndex: data sets of questions, results of the RetrieverEvaluator, nodes, what retrievers and engines return
+QuestionSet = make_dataclass("QuestionSet", ["queries", "corpus", "relevant_docs", "mode"])
+RetrievalEvalResult = make_dataclass("RetrievalEvalResult", ["query", "expected_ids", "retrieved_ids"])
+Node = make_dataclass("Node", ["node_id"])
+NodeWithScore = make_dataclass("NodeWithScore", ["node", ("score", float, None)])
+Response = make_dataclass("Response", ["response", "source_nodes"])
+# LangSmith's examples, LangChain's documents
+Example = make_dataclass("Example", ["inputs", ("outputs", dict, None)])
+METADATA = ("metadata", dict, field(default_factory=dict))
+Document = make_dataclass("Document", ["page_content", ("id", str, None), METADATA])
+# points of Qdrant, hits of Milvus and documents of Haystack; answers of Qdrant and of Weaviate; objects of Weaviate
+Hit = make_dataclass("Hit", ["id", ("score", float, None)])
+Answer = make_dataclass("Answer", [("points", list, None), ("objects", list, None)])
+WeaviateObject = make_dataclass("WeaviateObject", ["uuid"])
 
 
 def make(form, columns, folder):
@@ -246,16 +262,6 @@ def test_plain_records_stay_records(tmp_path):
         assert fn.Run(path).to_dict() == {"q": {"x": 1}}
 
 
-@dataclass
-class QuestionSet:
-    """What LlamaIndex's `EmbeddingQAFinetuneDataset` has."""
-
-    queries: dict
-    corpus: dict
-    relevant_docs: dict
-    mode: str = "text"
-
-
 QUESTIONS = {
     "queries": {"q1": "a?", "q2": "b?"}, "corpus": {"d1": "A", "d2": "B"},
     "relevant_docs": {"q1": ["d1"], "q2": ["d1", "d2"]}, "mode": "text",
@@ -275,24 +281,7 @@ def test_data_sets_of_llama_index(tmp_path):
     for truth in (missing, QuestionSet(**missing), *list_paths(tmp_path, missing)[:2]):
         refused("relevant_docs of each of its queries, but has none of 'q2'", fn.Qrels, truth)
     with pytest.raises(fn.InvalidInputError, match="document d1 of query q1 is in places 0 and 1"):
-        fn.Qrels(QuestionSet({"q1": "a?"}, {}, {"q1": ["d1", "d1"]}))
-
-
-@dataclass
-class RetrievalEvalResult:
-    """What LlamaIndex's `RetrieverEvaluator` returns."""
-
-    query: str
-    expected_ids: list
-    retrieved_ids: list
-
-
-@dataclass
-class Example:
-    """What LangSmith's examples have."""
-
-    inputs: dict
-    outputs: dict | None = None
+        fn.Qrels(QuestionSet({"q1": "a?"}, {}, {"q1": ["d1", "d1"]}, "text"))
 
 
 def test_results_of_llama_index_evaluators():
@@ -329,44 +318,6 @@ def test_examples_of_langsmith(tmp_path):
         ([objects[0], Example("b?", {"relevant_ids": []})], "row 1: inputs and outputs must be dicts"),
     ):  # fmt: skip
         refused(message, fn.Qrels, wrong)
-
-
-@dataclass
-class Document:
-    """What LangChain's documents have."""
-
-    page_content: str
-    id: str | None = None
-    metadata: dict = field(default_factory=dict)
-
-
-@dataclass
-class Node:
-    node_id: str
-
-
-@dataclass
-class NodeWithScore:
-    """What LlamaIndex's retrievers return."""
-
-    node: Node
-    score: float | None = None
-
-
-@dataclass
-class Hit:
-    """What points of Qdrant, hits of Milvus and documents of Haystack have."""
-
-    id: str
-    score: float | None = None
-
-
-@dataclass
-class Response:
-    """What LlamaIndex's query engines return."""
-
-    response: str
-    source_nodes: list
 
 
 def test_answers_of_chains_and_ids_in_metadata():
@@ -421,19 +372,6 @@ def test_results_of_retrievers(form):
     assert on_both_sides.values.tolist() == by_position.values.tolist()
     fused = fn.fuse({"a": run, "b": RETRIEVED}, "rrf").to_dict()
     assert list(fused["q1"]) == ["d9", "d1"]
-
-
-@dataclass
-class Answer:
-    """What clients return: points of Qdrant, objects of Weaviate."""
-
-    points: list | None = None
-    objects: list | None = None
-
-
-@dataclass
-class WeaviateObject:
-    uuid: uuid.UUID
 
 
 Row = collections.namedtuple("Row", "id distance")
