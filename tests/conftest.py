@@ -184,6 +184,19 @@ def put(tmp_path):
 
 
 @pytest.fixture
+def noted(monkeypatch):
+    """Return a function that makes another one note its calls, and returns the notes."""
+
+    def noted(owner, name, note):
+        notes, function = [], getattr(owner, name)
+        patched = lambda *given, **options: notes.append(note(*given)) or function(*given, **options)  # noqa: E731
+        monkeypatch.setattr(owner, name, patched)
+        return notes
+
+    return noted
+
+
+@pytest.fixture
 def run(capsys):
     """Return a function that runs the command in this process and returns the exit code, output and errors."""
 

@@ -86,15 +86,8 @@ def test_ties_by_id_are_those_of_a_run(make_ids, ties, selection):
     assert [str(document) for document in rankings[0]] == [str(document) for document in rankings[1]]
 
 
-def test_ties_by_id_count_the_rows_with_ties_again(monkeypatch):
-    rows = []
-    load = sources.TileWorker.load_users
-
-    def load_users(worker, first, stop):
-        rows.append(stop - first)
-        load(worker, first, stop)
-
-    monkeypatch.setattr(sources.TileWorker, "load_users", load_users)
+def test_ties_by_id_count_the_rows_with_ties_again(noted):
+    rows = noted(sources.TileWorker, "load_users", lambda worker, first, stop: stop - first)
     items = np.array([[3.0], [2.0], [1.0]], "f4")
     names = {"query_ids": ["a", "b"], "document_ids": ["x", "y", "z"]}
     qrels = {"a": {"y": 1}, "b": {"y": 1}}

@@ -119,15 +119,8 @@ def test_cosines_of_one_direction_tie_in_large_tiles(monkeypatch, layout):
         assert (fn.evaluate(liked, model, "rank", convention=f"default(ties={ties})").values == rank).all()
 
 
-def test_best_of_many_equal_scores_take_bounded_memory(monkeypatch):
-    sizes = []
-    sort = torch.sort
-
-    def count(values, **options):
-        sizes.append(len(values))
-        return sort(values, **options)
-
-    monkeypatch.setattr(torch, "sort", count)
+def test_best_of_many_equal_scores_take_bounded_memory(noted):
+    sizes = noted(torch, "sort", len)
     users, items = torch.ones(8, 3), torch.ones(N_ITEMS, 3)
     items[150] = 2
     best = fn.Embeddings(users, items).top(4)
@@ -135,17 +128,12 @@ def test_best_of_many_equal_scores_take_bounded_memory(monkeypatch):
     assert max(sizes) <= 8 * (4 + 4)
 
 
-def test_precision_of_the_user_is_set_back(monkeypatch):
+def test_precision_of_the_user_is_set_back(noted):
     """float32 is multiplied as float32 under any precision and autocast of the user, which stay as they were."""
     users, items = make_vectors("f4")
-    calls = []
-    take = torch_source.TorchOperands.take_items
-
-    def take_items(*arguments):
-        calls.append((torch.get_float32_matmul_precision(), torch.is_autocast_enabled("cpu"), torch.is_grad_enabled()))
-        return take(*arguments)
-
-    monkeypatch.setattr(torch_source.TorchOperands, "take_items", take_items)
+    calls = noted(torch_source.TorchOperands, "take_items", lambda *_: (
+        torch.get_float32_matmul_precision(), torch.is_autocast_enabled("cpu"), torch.is_grad_enabled()
+    ))  # fmt: skip
     model = fn.Embeddings(torch.from_numpy(users).requires_grad_(), torch.from_numpy(items))
     torch.set_float32_matmul_precision("medium")
     try:
@@ -157,16 +145,9 @@ def test_precision_of_the_user_is_set_back(monkeypatch):
     assert set(calls) == {("highest", False, False)}
 
 
-def test_vectors_stay_on_their_device(monkeypatch):
+def test_vectors_stay_on_their_device(noted):
     users, items = map(torch.from_numpy, make_vectors("f4"))
-    sizes = []
-    convert = torch.Tensor.numpy
-
-    def numpy(tensor, **options):
-        sizes.append(tensor.numel())
-        return convert(tensor, **options)
-
-    monkeypatch.setattr(torch.Tensor, "numpy", numpy)
+    sizes = noted(torch.Tensor, "numpy", lambda tensor: tensor.numel())
     fn.evaluate(LIKED, fn.Embeddings(users, items, missing_truth="unretrieved"), METRICS)
     assert sizes
     assert max(sizes) <= N_ITEMS  # the largest number of each vector
