@@ -209,6 +209,16 @@ def run(capsys):
 
 
 @pytest.fixture
+def pyplot():
+    """Return the module, which draws into memory. Its figures are closed after the test."""
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+@pytest.fixture
 def shown(run):
     """Return a function that runs the command, which succeeds without a message, and returns the output."""
 

@@ -122,40 +122,29 @@ def test_help_and_notebooks_show_metrics_and_conventions():
 
 
 def test_choices_are_those_of_the_registries():
+    from fastndcg.compat.ranx import comparison, data
     from fastndcg.inputs import duplicates
     from fastndcg.inputs.formats import FORMATS_BY_NAME
     from fastndcg.inputs.writers import WRITERS
+    from fastndcg.integrations.sklearn import RESPONSE_METHODS
     from fastndcg.metrics.families import AGGREGATES
     from fastndcg.named_conventions import CHOICES
     from fastndcg.recommenders.item_selection import MISSING_TRUTH
     from fastndcg.reports.plots import KINDS as PLOTS
     from fastndcg.statistics import settings
 
-    assert get_args(choices.ConventionName) == tuple(conventions)
-    assert get_args(choices.TestName) == settings.TESTS
-    assert get_args(choices.IntervalMethod) == settings.INTERVALS
-    assert get_args(choices.GateInterval) == settings.GATE_INTERVALS
-    assert get_args(choices.Correction) == settings.CORRECTIONS
-    assert get_args(choices.Alternative) == settings.ALTERNATIVES
-    assert get_args(choices.TiePolicy) == CHOICES["ties"]
-    assert get_args(choices.Format) == tuple(FORMATS_BY_NAME)
-    assert get_args(choices.WrittenFormat) == tuple(WRITERS)
-    assert get_args(choices.AggregateName) == tuple(AGGREGATES)
-    assert get_args(choices.PlotKind) == tuple(PLOTS)
-    assert get_args(choices.MissingTruth) == MISSING_TRUTH
-    assert get_args(choices.DuplicateChoice) == duplicates.CHOICES
-    assert get_args(choices.DuplicateRanks) == duplicates.RANKS
+    expected = {
+        "ConventionName": conventions, "TestName": settings.TESTS, "IntervalMethod": settings.INTERVALS,
+        "GateInterval": settings.GATE_INTERVALS, "Correction": settings.CORRECTIONS,
+        "Alternative": settings.ALTERNATIVES, "TiePolicy": CHOICES["ties"], "Format": FORMATS_BY_NAME,
+        "WrittenFormat": WRITERS, "AggregateName": AGGREGATES, "PlotKind": PLOTS, "MissingTruth": MISSING_TRUTH,
+        "DuplicateChoice": duplicates.CHOICES, "DuplicateRanks": duplicates.RANKS, "RanxKind": data.KINDS,
+        "RanxTest": comparison.TESTS, "ResponseMethod": RESPONSE_METHODS,
+    }  # fmt: skip
+    for name, registry in expected.items():
+        assert get_args(getattr(choices, name)) == tuple(registry), name
     assert set(get_args(choices.MetricFamily)) == {*FAMILIES, "custom"}
     assert set(get_args(choices.ConventionKind)) == set(KINDS.values())
-
-
-def test_choices_of_drop_ins_and_integrations_are_those_of_the_registries():
-    from fastndcg.compat.ranx import comparison, data
-    from fastndcg.integrations import sklearn
-
-    assert get_args(choices.RanxKind) == data.KINDS
-    assert get_args(choices.RanxTest) == tuple(comparison.TESTS)
-    assert get_args(choices.ResponseMethod) == sklearn.RESPONSE_METHODS
 
 
 def test_mypy_checks_choices(tmp_path):

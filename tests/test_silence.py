@@ -538,36 +538,3 @@ def test_published_values_have_the_range_of_their_metric():
     ):
         refused(f"nDCG@10 from 0 to 1, but {named}", fn.leaderboard, wrong, metric="ndcg@10")
         assert not any("percent of" in note for note in fn.leaderboard(wrong, metric="Elo").notes)
-
-
-def list_result_objects():
-    qrels = {f"q{i}": {"d1": 1} for i in range(6)}
-    runs = {"a": {q: {"d1": 2, "d2": 1} for q in qrels}, "b": {q: {"d2": 2, "d1": 1} for q in qrels}}
-    stream = fn.StreamingEvaluator("rr").update(qrels, runs["a"])
-    tuned = fn.tune_fusion(qrels, runs, "rr", ["wsum"], folds=3)
-    result = fn.evaluate(qrels, runs["a"], "rr")
-    compared = fn.compare(qrels, runs, "rr", test="t")
-    return {
-        "Results": result, "Agreement": fn.agreement(runs["a"], runs["b"], "tau_b"),
-        "SpanResults": fn.evaluate_spans({"q": [("a", 0, 9)]}, {"q": [("a", 5, 9)]}, "span_iou"),
-        "BeyondAccuracy": fn.beyond_accuracy([[0, 1]], "coverage", catalogue=5), "streaming": stream.result(),
-        "PartialSums": stream.partial_sums(), "Comparison": compared, "Table": compared.table(),
-        "segments": result.by(["x"] * 6), "TunedFusion": tuned, "held out": tuned.held_out, "FusionCurve": tuned.curve,
-        "FusedRun": fn.fuse(list(runs.values())),
-    }  # fmt: skip
-
-
-def test_notes_and_means_have_one_form():
-    """`notes` is a tuple of texts, `mean()` a dict by metric, and `means()` a list in the order of the metrics."""
-    noted = set()
-    for name, one in list_result_objects().items():
-        if hasattr(one, "notes"):
-            noted.add(name)
-            assert isinstance(one.notes, tuple), name
-            assert all(isinstance(note, str) for note in one.notes), name
-        if hasattr(one, "mean"):
-            assert list(one.mean()) == [str(metric) for metric in one.metrics], name
-        if hasattr(one, "means"):
-            assert isinstance(one.means(), list), name
-            assert len(one.means()) == len(one.metrics), name
-    assert noted >= {"Results", "Agreement", "streaming", "Comparison", "Table", "TunedFusion", "FusedRun"}

@@ -2,13 +2,14 @@
 
 import inspect
 import math
+import operator
 
 import numpy as np
 import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
+from refusals import refused, refuses
 
 import fastndcg as fn
 from fastndcg.compat import torchmetrics as ours
@@ -206,17 +207,15 @@ def test_torchmetrics_dropin_has_every_function():
         )
 
 
-def test_torchmetrics_errors_of_our_own():
-    for call, message in (
-        (lambda: ours.retrieval_recall([0.9], LABELS[:1]), "`preds` must be a tensor, not list"),
-        (lambda: ours.retrieval_recall(SCORES, torch.tensor([0.5, 1.0])), "must contain `binary` values, only 0 and 1"),
-        (lambda: ours.retrieval_recall(SCORES, LABELS, indexes=[0, 0]), "`indexes` must be a tensor of long integers"),
-        (lambda: ours.retrieval_recall(SCORES, LABELS, indexes=LABELS[:1]), "must be of the shape of `preds`"),
-        (lambda: ours.retrieval_recall(SCORES * math.nan, LABELS), "`scores` must not be NaN"),
-        *((lambda share=share: ours.retrieval_auroc(SCORES, LABELS, max_fpr=share),
-            "`max_fpr` has to be a float ab") for share in (0.0, 1.5, -0.5, "0.5", 1)),
-    ):  # fmt: skip
-        refused(message, call, error=fn.FastndcgError)
+test_torchmetrics_errors_of_our_own = refuses(operator.call, [
+    (lambda: ours.retrieval_recall([0.9], LABELS[:1]), "`preds` must be a tensor, not list"),
+    (lambda: ours.retrieval_recall(SCORES, torch.tensor([0.5, 1.0])), "must contain `binary` values, only 0 and 1"),
+    (lambda: ours.retrieval_recall(SCORES, LABELS, indexes=[0, 0]), "`indexes` must be a tensor of long integers"),
+    (lambda: ours.retrieval_recall(SCORES, LABELS, indexes=LABELS[:1]), "must be of the shape of `preds`"),
+    (lambda: ours.retrieval_recall(SCORES * math.nan, LABELS), "`scores` must not be NaN"),
+    *((lambda share=share: ours.retrieval_auroc(SCORES, LABELS, max_fpr=share),
+        "`max_fpr` has to be a float ab") for share in (0.0, 1.5, -0.5, "0.5", 1)),
+], error=fn.FastndcgError)  # fmt: skip
 
 
 @pytest.mark.parametrize("top_k", [None, 2])

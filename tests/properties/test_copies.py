@@ -134,6 +134,8 @@ EXAMPLES = {
     ),
     "StreamingEvaluator": (lambda: streamed(per_query=True), lambda one: rows(one.result())),
     "StreamingEvaluator of sums": (lambda: streamed(per_query=False), lambda one: str(one.result())),
+    "sums of a stream": (lambda: streamed(per_query=False).partial_sums(), lambda one: one.to_bytes()),
+    "segments": (lambda: fn.evaluate(QRELS, RUN, "rr").by(["x"] * 40), str),
     "Summary": (lambda: streamed(per_query=False).result(), lambda one: (str(one), one.means(), len(one))),
     "TopItems": (
         lambda: fn.Embeddings(VECTORS, ITEM_VECTORS).top(2), lambda one: rows(fn.evaluate(LIKED, one, "p@2,rr"))
@@ -161,6 +163,7 @@ def test_copies_give_the_same(name):
     make, look = EXAMPLES[name]
     gc.freeze()  # what other tests made is not searched for garbage, which takes a second
     original = make()
+    check_form(original)
     expected = look(original)
     copies = {way: make_copy(original) for way, make_copy in WAYS.items()}
     assert {type(again) for again in copies.values()} == {type(original)}
@@ -171,6 +174,18 @@ def test_copies_give_the_same(name):
     for way, again in copies.items():
         assert look(again) == expected, way
     assert len(others) == 200
+
+
+def check_form(one):
+    """`notes` is a tuple of texts, `mean()` a dict by metric, and `means()` a list in the order of the metrics."""
+    if hasattr(one, "notes"):
+        assert isinstance(one.notes, tuple)
+        assert all(isinstance(note, str) for note in one.notes)
+    if callable(getattr(one, "mean", None)):
+        assert list(one.mean()) == list(map(str, one.metrics))
+    if callable(getattr(one, "means", None)):
+        assert isinstance(one.means(), list)
+        assert len(one.means()) == len(one.metrics)
 
 
 @pytest.mark.parametrize("per_query", [False, True])

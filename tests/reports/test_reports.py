@@ -137,16 +137,6 @@ def test_a_sentence_says_which_system_is_better_by_how_much_and_how_sure(case):
         assert shown.removeprefix("<p>").replace("\\", "").startswith(found.sentences[0][:20])
 
 
-@pytest.fixture
-def pyplot():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    yield pyplot
-    pyplot.close("all")
-
-
 class TestPlots:
     @pytest.mark.parametrize("kind", ["forest", "curve", "histogram"])
     def test_draws_into_axes_that_are_given(self, pyplot, kind):

@@ -29,7 +29,6 @@ def draw_case(seed):
 def test_shares_are_those_of_judged_at_each_cutoff():
     """Of the first two documents of q1 and q2 one is judged, of all of them 2 of 3 and 1 of 2."""
     result = fn.evaluate(QRELS, RUN, "ndcg@2, p@2, rr")
-
     assert result.judged == {"Judged@2": (1 / 2 + 1 / 2) / 2, "Judged": (2 / 3 + 1 / 2) / 2}
     assert result.judged == fn.evaluate(QRELS, RUN, "Judged@2, Judged").mean()
     assert [str(metric) for metric in result.metrics] == ["nDCG@2", "P@2", "RR"]
@@ -109,7 +108,6 @@ def test_line_of_many_cutoffs_names_the_lowest_and_the_highest():
 def test_share_below_1_is_not_printed_as_1():
     run = {f"q{q}": {"a": 1} for q in range(20_000)} | {"q": {"x": 1}}
     result = fn.evaluate({query: {"a": 1} for query in run}, run, "rr@1")
-
     assert result.judged == {"Judged@1": 20_000 / 20_001}
     assert f"\nJudged@1 0.9999{EFFECT}" in str(result)
 
@@ -117,7 +115,6 @@ def test_share_below_1_is_not_printed_as_1():
 def test_copies_and_files_keep_shares(tmp_path):
     result = fn.evaluate(QRELS, RUN, "ndcg@2")
     result.save(tmp_path / "saved.json")
-
     for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), fn.load_result(tmp_path / "saved.json")):
         assert other.judged == {"Judged@2": 0.5}
         assert str(other) == str(result)
@@ -138,7 +135,6 @@ def test_several_systems_have_the_range_of_shares():
         "new": {query: {"b": 2, "a": 1} for query in queries},
     }
     line = f"Judged@2 0.5000 to 1.0000{EFFECT}"
-
     assert line in fn.compare(queries, runs, "ndcg@2").remarks
     assert line in fn.leaderboard({"x": queries}, {name: {"x": run} for name, run in runs.items()}, "ndcg@2").notes
     assert line in str(fn.gate(queries, runs["old"], runs["new"], "ndcg@2"))
@@ -170,7 +166,6 @@ def test_report_has_a_section_on_shares_and_notes_on_chunks(has_holes, tmp_path)
     comparison = fn.compare(queries, systems, "ndcg@2")
     comparison.to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-
     assert ('<section id="judged">' in page) == has_holes
     assert ('<a href="#judged">' in page) == has_holes
     assert ('<td data-value="0.5">0.5000</td><td data-value="0.5">50.0 %</td>' in page) == has_holes

@@ -157,36 +157,23 @@ def test_report_names_are_escaped(name, plain_page, tmp_path, recwarn):
 
 @IN_FIGURES
 @pytest.mark.parametrize("kind", ["forest", "curve"])
-def test_figures_draw_names_as_they_are(kind, name, tmp_path):
-    matplotlib = pytest.importorskip("matplotlib")
+def test_figures_draw_names_as_they_are(kind, name, tmp_path, pyplot):
     pytest.importorskip("scipy")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    found = compared(name)
     if kind == "curve":
-        cuts = (fn.P @ 1, fn.P @ 2, fn.P @ 5)
-        columns = drawn(3, N, n_systems=2)
+        columns, cuts = drawn(3, N, n_systems=2), (fn.P @ 1, fn.P @ 2, fn.P @ 5)
         systems = {one: results_of(v, metrics=cuts) for one, v in zip((name, "other"), columns, strict=True)}
         found = fn.compare(systems, interval="t", test="t")
-    else:
-        found = compared(name)
-    axes = found.plot(kind)
-    axes.figure.savefig(tmp_path / "figure.svg")
-    pyplot.close("all")
+    found.plot(kind).figure.savefig(tmp_path / "figure.svg")
     tree = ElementTree.parse(tmp_path / "figure.svg")
     assert tree.getroot().tag.endswith("svg")
     assert (tmp_path / "figure.svg").stat().st_size < MOST_BYTES
 
 
-def test_figures_set_by_tex_get_escaped_names(monkeypatch):
-    matplotlib = pytest.importorskip("matplotlib")
+def test_figures_set_by_tex_get_escaped_names(monkeypatch, pyplot):
     pytest.importorskip("scipy")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    monkeypatch.setitem(matplotlib.rcParams, "text.usetex", True)
+    monkeypatch.setitem(pyplot.rcParams, "text.usetex", True)
     labels = compared(r"\input{x}").plot().get_yticklabels()
-    pyplot.close("all")
     assert r"\textbackslash{}input\{x\}" in {label.get_text() for label in labels}
 
 

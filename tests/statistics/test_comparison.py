@@ -149,24 +149,17 @@ class TestRows:
         assert (there.difference_low, there.difference_high) == (-again.difference_high, -again.difference_low)
         assert (there.wins, there.losses) == (again.losses, again.wins)
 
-    def test_all_tests_of_the_table_are_one_family(self):
-        """Bonferroni multiplies by the number of differences in the table. A mark means a corrected p below 5 %."""
-        found = fn.compare(results_by_name(drawn(10, 40, n_systems=4)), correction="bonferroni", interval="t")
+    @pytest.mark.parametrize(("family", "n_tests", "said"), [("table", 9, "the table"), ("metric", 3, "a metric")])
+    def test_all_tests_of_a_family_are_corrected_together(self, family, n_tests, said):
+        """Bonferroni multiplies by the number of differences. A mark means a corrected p below 5 %."""
+        results = results_by_name(drawn(10, 40, n_systems=4))
+        found = fn.compare(results, correction="bonferroni", family=family, interval="t")
         tested = [row for row in found.rows if row.system != "a"]
         assert len(tested) == 9
         for row in tested:
-            assert row.p_corrected == min(1, 9 * row.p)
-            assert row.significant == (row.p_corrected < 0.05)
-            assert bool(row.mark) == row.significant
-
-    def test_family_of_a_metric_counts_its_tests(self):
-        found = fn.compare(
-            results_by_name(drawn(10, 40, n_systems=4)), correction="bonferroni", family="metric", interval="t"
-        )
-        for row in found.rows:
-            if row.system != "a":
-                assert row.p_corrected == min(1, 3 * row.p)
-        assert found.notes[2].endswith("Bonferroni over all tests of a metric")
+            assert row.p_corrected == min(1, n_tests * row.p)
+            assert row.significant == bool(row.mark) == (row.p_corrected < 0.05)
+        assert found.notes[2].endswith(f"Bonferroni over all tests of {said}")
 
     def test_pairs_with_the_baseline_have_the_p_values_of_the_rows(self):
         found = fn.compare(results_by_name(drawn(10, 40, n_systems=4)), correction="bonferroni", interval="t")
