@@ -278,8 +278,6 @@ DEFINITIONS = {
         ("RBP(p=0.5,gain=linear)", [1, 2], [], (1 - 0.5) * (1 + 2 * 0.5)), ("RBP", [0], [1], 0.0),
     ],
 }  # fmt: skip
-
-
 EACH_DEFINITION = [case for of_record in DEFINITIONS.values() for case in of_record]
 
 

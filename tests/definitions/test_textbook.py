@@ -13,39 +13,17 @@ from strategies import examples
 import fastndcg as fn
 from fastndcg.rankings.rankings import Rankings
 
-TEXTBOOK = [
-    (
-        [3, 2, 3, 0, 1], "nDCG", 0.97236,
-        (3 / log2(2) + 2 / log2(3) + 3 / log2(4) + 0 / log2(5) + 1 / log2(6))
-        / (3 / log2(2) + 3 / log2(3) + 2 / log2(4) + 1 / log2(5) + 0 / log2(6)),
-    ),
-    (
-        [3, 2, 1, 0, 2], "nDCG@3", 0.90498,
-        (3 / log2(2) + 2 / log2(3) + 1 / log2(4)) / (3 / log2(2) + 2 / log2(3) + 2 / log2(4)),
-    ),
-    (
-        [5, 1, 3, 2, 4], "DCG(gain=exp2)", 42.225751536309765,
-        (2**5 - 1) / log2(2) + (2**1 - 1) / log2(3) + (2**3 - 1) / log2(4) + (2**2 - 1) / log2(5)
-        + (2**4 - 1) / log2(6),
-    ),
-    (
-        [5, 1, 3, 2, 4], "nDCG(gain=exp2)", 0.92513,
-        (31 / log2(2) + 1 / log2(3) + 7 / log2(4) + 3 / log2(5) + 15 / log2(6))
-        / (31 / log2(2) + 15 / log2(3) + 7 / log2(4) + 3 / log2(5) + 1 / log2(6)),
-    ),
-    (
-        [0.8, 0.9, 0.7], "nDCG", 0.97897,
-        (0.8 / log2(2) + 0.9 / log2(3) + 0.7 / log2(4)) / (0.9 / log2(2) + 0.8 / log2(3) + 0.7 / log2(4)),
-    ),
+TEXTBOOK = [  # labels in rank order, and what a textbook prints
+    ([3, 2, 3, 0, 1], "nDCG", 0.97236), ([3, 2, 1, 0, 2], "nDCG@3", 0.90498), ([0.8, 0.9, 0.7], "nDCG", 0.97897),
+    ([5, 1, 3, 2, 4], "DCG(gain=exp2)", 42.225751536309765), ([5, 1, 3, 2, 4], "nDCG(gain=exp2)", 0.92513),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("labels", "metric", "printed", "expected"), TEXTBOOK)
+@pytest.mark.parametrize(("labels", "metric", "printed"), TEXTBOOK)
 @EVALUATE
-def test_textbook_values(evaluate, labels, metric, printed, expected):
+def test_textbook_values(evaluate, labels, metric, printed):
     value = evaluate([labels], [[5, 4, 3, 2, 1][: len(labels)]], metric)[metric]
-    assert value == exactly(expected)
-    assert value == pytest.approx([printed], abs=5.1e-6)
+    assert value == pytest.approx([printed], abs=5.1e-6 if printed < 1 else 1e-13)
 
 
 THREE_BEST = 2 / log2(2) + 2 / log2(3) + 2 / log2(4)

@@ -27,8 +27,6 @@ NEEDS = [
     for package in sorted({need for block in read_blocks(path) for need in block.needs})
     if find_group(package) != "test"
 ]
-
-
 pytestmark = [
     pytest.mark.filterwarnings("ignore:`use_.+` is deprecated:DeprecationWarning"),  # Ray warns of its settings
     *map(pytest.mark.filterwarnings, PYSPARK_WARNINGS),

@@ -16,9 +16,7 @@ from fastndcg.explaining.change import compute_shapley_values, find_p_values
 from fastndcg.explaining.moves import KINDS
 from fastndcg.statistics.settings import Settings
 
-pa = pytest.importorskip("pyarrow")
-pd = pytest.importorskip("pandas")
-pl = pytest.importorskip("polars")
+pa, pd, pl = map(pytest.importorskip, ("pyarrow", "pandas", "polars"))
 DOCUMENTS = "abcdef"
 ADDITIVE = ("ndcg@2", "ndcg", "dcg(gain=exp2)@3", "cg@2", "rbp(p=0.5)", "p@3", "p", "recall@2", "num_rel_ret@3")
 OTHERS = ("map", "rr", "err@3", "success@1", "bpref", "judged@2")

@@ -12,11 +12,9 @@ import pytest
 import fastndcg as fn
 from fastndcg.inputs.table_sources import pyarrow
 
-pa = pytest.importorskip("pyarrow")
-ipc = pytest.importorskip("pyarrow.ipc")
-feather = pytest.importorskip("pyarrow.feather")
-pq = pytest.importorskip("pyarrow.parquet")
-pl = pytest.importorskip("polars")
+pa, ipc, feather, pq, pl = map(
+    pytest.importorskip, ("pyarrow", "pyarrow.ipc", "pyarrow.feather", "pyarrow.parquet", "polars")
+)
 
 FAR = 200_000
 TEXTS = ["aaaa", "bbbb", "cccc"]

@@ -59,9 +59,8 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_files(put, case):
-    read, content, message = BAD[case]
+@pytest.mark.parametrize(("read", "content", "message"), BAD.values(), ids=BAD)
+def test_bad_files(put, read, content, message):
     path = put(content, "file.txt")
     refused("^" + re.escape(f"{path}{message}"), read, path)
 

@@ -11,9 +11,7 @@ import pytest
 
 import fastndcg as fn
 
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
-feather = pytest.importorskip("pyarrow.feather")
+pa, pq, feather = map(pytest.importorskip, ("pyarrow", "pyarrow.parquet", "pyarrow.feather"))
 
 QRELS = b"q1 0 d1 1\nq1 0 d2 0\n"
 N = 24

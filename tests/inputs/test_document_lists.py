@@ -10,9 +10,7 @@ from refusals import refused
 import fastndcg as fn
 from fastndcg.inputs import streams
 
-pa = pytest.importorskip("pyarrow")
-pl = pytest.importorskip("polars")
-pq = pytest.importorskip("pyarrow.parquet")
+pa, pl, pq = map(pytest.importorskip, ("pyarrow", "polars", "pyarrow.parquet"))
 
 SIZES = np.array([3, 0, 10, 1, 7, 7, 2, 9, 0, 5, 8, 4])
 OFFSETS = np.append(0, np.cumsum(SIZES))

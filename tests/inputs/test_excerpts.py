@@ -8,11 +8,7 @@ from table_forms import USUAL_FORMS
 
 import fastndcg as fn
 
-pa = pytest.importorskip("pyarrow")
-pd = pytest.importorskip("pandas")
-pl = pytest.importorskip("polars")
-duckdb = pytest.importorskip("duckdb")
-
+pa, pd, duckdb = map(pytest.importorskip, ("pyarrow", "pandas", "duckdb"))
 METRICS = "span_recall@1, span_precision@2, span_iou, span_ndcg"
 GOLD = {"q1": [("a.txt", 100, 200), ("a.txt", 400, 450)], "q2": [], "é": [("a.txt", 0, 50)]}
 CHUNKS = {"q1": [("b.txt", 0, 300), ("a.txt", 50, 150)], "q2": [("a.txt", 0, 9)], "é": [("a.txt", 0, 100)]}
@@ -117,8 +113,6 @@ def test_queries_without_spans():
 
 SPAN = {"document": "a", "start": 0, "end": 5}
 ROW = {"query": "q", "spans": [SPAN]}
-
-
 test_lists_of_dicts_that_cannot_be_read = refuses(lambda gold: fn.evaluate_spans(gold, {"q": []}, "span_recall"), [
     ({"q": [SPAN, ("a", 0, 5)]}, "must have a list of dicts for each query, but query 'q' has .*Give each span as"),
     ({"q": [SPAN], "r": None}, "must have a list of dicts for each query, but query 'r' has None"),

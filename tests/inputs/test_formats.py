@@ -14,9 +14,7 @@ from fastndcg.inputs import records
 from fastndcg.inputs.messages import Options
 from fastndcg.inputs.table import Run
 
-pa = pytest.importorskip("pyarrow")
-feather = pytest.importorskip("pyarrow.feather")
-pq = pytest.importorskip("pyarrow.parquet")
+pa, feather, pq = map(pytest.importorskip, ("pyarrow", "pyarrow.feather", "pyarrow.parquet"))
 
 
 def test_names_and_ids_of_csv(put):

@@ -14,9 +14,6 @@ from table_forms import USUAL_FORMS
 import fastndcg as fn
 
 pa = pytest.importorskip("pyarrow")
-pd = pytest.importorskip("pandas")
-pl = pytest.importorskip("polars")
-pq = pytest.importorskip("pyarrow.parquet")
 
 GROUPS = {"q1": [["d1", "é"], ["d3"]], "q2": [], "q3": [["d4"], ["d1", "d5", "d6"]]}
 FOUND = {"q1": ["é", "d7", "d3"], "q2": ["d1"], "q3": ["d9"]}
@@ -165,10 +162,9 @@ def test_judgments_in_lists_of_dicts(form, tmp_path):
             fn.DiversityQrels(path)
 
 
-@pytest.mark.parametrize("form", RETRIEVALS)
-def test_retrievals_in_lists_of_dicts(form, tmp_path, shown):
+@pytest.mark.parametrize("value", RETRIEVALS.values(), ids=RETRIEVALS)
+def test_retrievals_in_lists_of_dicts(value, tmp_path, shown):
     """An object and its file give the same run, also on the command line."""
-    value = RETRIEVALS[form]
     expected = fn.evaluate(RATINGS, HITS, OF_HITS)
     for evaluate in (fn.evaluate, fn.reference.evaluate):
         check_same(evaluate(RATINGS, value, OF_HITS), fn.evaluate(RATINGS, HITS, OF_HITS))
@@ -391,10 +387,9 @@ CLIENTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_results_of_search_clients(client):
+@pytest.mark.parametrize(("hit", "answer", "note"), CLIENTS.values(), ids=CLIENTS)
+def test_results_of_search_clients(hit, answer, note):
     """The list of each query is the best first, whether numbers are distances or similarities."""
-    hit, answer, note = CLIENTS[client]
     expected = fn.evaluate(TRUTH, RETRIEVED, "rr, recall@1, ndcg")
     run = {query: answer([hit(name) for name in names]) for query, names in RETRIEVED.items()}
     for evaluate in (fn.evaluate, fn.reference.evaluate):

@@ -145,8 +145,6 @@ test_unclear_ids_raise_an_error = refuses(lambda truth, run: fn.evaluate(truth, 
     "a series of sets": (pandas.Series({"q1": {"d1"}}), RANKED, r"is a pandas.Series. Give its dict: truth.to_dict\("),
     "a series of lists": (RELEVANT, pandas.Series({"q1": ["d1"]}), r"Give its dict: predictions.to_dict\(\)"),
 })  # fmt: skip
-
-
 QRELS = {"q1": {"d1": 1}}
 SEVERAL = {
     "a dict of dicts": (QRELS, {"a": {"q1": {"d1": 1}}, "b": {"q1": {"d1": 1}}}),

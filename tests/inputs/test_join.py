@@ -276,8 +276,6 @@ test_drop_ins_raise_on_wrong_types = refuses(judge, [
     ({2: {"a": 1}}, {}, "ids of queries in `qrels` must be texts, but one is 2"),
     ([], {}, "`qrels` must be a dict that maps queries to dicts, but is a list"),
 ], error=fn.InvalidTypeError)  # fmt: skip
-
-
 ODD_IDS = ["", "d1", "d10", "é", "𝒹", "a\0b", *("x" * size for size in (31, 32, 33, 1000)), "\ud800", "a\udfff"]
 
 

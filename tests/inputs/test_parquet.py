@@ -12,8 +12,7 @@ import pytest
 import fastndcg as fn
 from fastndcg.inputs import streams, table_sources
 
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
+pa, pq = map(pytest.importorskip, ("pyarrow", "pyarrow.parquet"))
 
 METRICS = "ndcg@10,map,rr,num_ret"
 RANDOM = np.random.default_rng(4)

@@ -14,10 +14,7 @@ from refusals import refused
 
 import fastndcg as fn
 
-fsspec = pytest.importorskip("fsspec")
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
-feather = pytest.importorskip("pyarrow.feather")
+fsspec, pa, pq, feather = map(pytest.importorskip, ("fsspec", "pyarrow", "pyarrow.parquet", "pyarrow.feather"))
 
 QRELS = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 0, "d3": 2}}
 RUN = {"q1": {"d1": 0.5, "d2": 0.7}, "q2": {"d1": 0.1, "d3": 0.9}}

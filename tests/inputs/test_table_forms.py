@@ -13,11 +13,7 @@ from table_forms import BATCH, TABLE_FORMS, write_feather
 import fastndcg as fn
 from fastndcg.inputs import frames, rare_tables
 
-pa = pytest.importorskip("pyarrow")
-pl = pytest.importorskip("polars")
-pd = pytest.importorskip("pandas")
-dataset = pytest.importorskip("pyarrow.dataset")
-duckdb = pytest.importorskip("duckdb")
+pa, pl, pd, dataset, duckdb = map(pytest.importorskip, ("pyarrow", "polars", "pandas", "pyarrow.dataset", "duckdb"))
 
 N = 60
 ROWS = np.arange(N)
@@ -92,10 +88,9 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize(("table", "message"), BAD.values(), ids=BAD)
 @PARAMETERS
-def test_bad_tables(tmp_path, name, case):
-    table, message = BAD[case]
+def test_bad_tables(tmp_path, name, table, message):
     refused(message, lambda: fn.evaluate(TABLE_FORMS[name](table, tmp_path), metrics="rr"))
 
 

@@ -13,9 +13,7 @@ from table_forms import LIBRARY_FORMS, USUAL_FORMS
 
 import fastndcg as fn
 
-pa = pytest.importorskip("pyarrow")
-pd = pytest.importorskip("pandas")
-pl = pytest.importorskip("polars")
+pa, pd, pl = map(pytest.importorskip, ("pyarrow", "pandas", "polars"))
 
 
 def values(*arguments, **ways):

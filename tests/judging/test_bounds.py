@@ -278,8 +278,6 @@ test_what_bounds_refuse = refuses(lambda changes: fn.bounds(**GIVEN | {"metrics"
     ({"metrics": "ap@2", "convention": "default(ap_denominator=n_hits)"}, "must have ap_denominator"),
     ({"systems": {"a": fn.Run({"q1": ["d1", "d1"]}, duplicates="counted")}}, "must have each document once"),
 ])  # fmt: skip
-
-
 test_what_judge_next_refuses = refuses(lambda changes: fn.judge_next(**GIVEN | {"metric": "p@2", "n": 1} | changes), [
     ({"n": 0}, "`n` must be a whole number of 1 or more, not 0"),
     ({"method": "mtf"}, "`method` must be one of difference, move_to_front"),

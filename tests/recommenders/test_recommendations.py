@@ -164,8 +164,6 @@ def test_recommendations_of_many_users(dtype):
 
 CSR = matrix(LIKED)
 ROWS = padded(RECOMMENDED)
-
-
 test_recommendations_raise_on_wrong_input = refuses(lambda call: call(), [
     (lambda: fn.evaluate(CSR, ROWS[:3], "rr"), "`predictions` must have one row per user, 4, but has 3"),
     (lambda: fn.evaluate(CSR, ROWS * 1.0, "rr"),
@@ -449,9 +447,8 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_pair_of_neighbours(case):
-    found, message = REFUSED[case]
+@pytest.mark.parametrize(("found", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_pair_of_neighbours(found, message):
     for truth in (fn.Interactions(EXACT), {0: [3], 1: [0]}):
         refused(message, fn.evaluate, truth, found, "rr", error=fn.FastndcgError)
 

@@ -60,9 +60,8 @@ def list_losses(options, found=FOUND, tolerance=0.0):
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer", pytest.param("tensors", marks=pytest.mark.peers)])
-@pytest.mark.parametrize("name", SELECTIONS)
-def test_brute_force(name, kind):
-    options = SELECTIONS[name]
+@pytest.mark.parametrize("options", SELECTIONS.values(), ids=SELECTIONS)
+def test_brute_force(options, kind):
     recall = fn.index_recall(make_model(kind, **options), FOUND, METRICS)
     np.testing.assert_array_equal(recall.values, expect(options))
     first, error = list_losses(options)
