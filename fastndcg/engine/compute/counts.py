@@ -186,9 +186,8 @@ def n_relevant_at_multiple(chunk: Chunk, rel: float, k: int, mult: float) -> Arr
     """Compute the expected number of relevant documents in the first ranks, ⌊mult · R + 0.9⌋ and at most k."""
     hits = chunk.hits
     out = chunk.take(chunk.labels.n_queries)
-    kernels.count_found_at_ranks(
-        hits.queries, hits.above, hits.ties, hits.labels, hits.offsets, rel, multiples(chunk.labels, rel, k, mult), out
-    )
+    ranks = multiples(chunk.labels, rel, k, mult)
+    kernels.count_found_at_ranks(hits.queries, hits.above, hits.ties, hits.labels, rel, ranks, out)
     return out
 
 

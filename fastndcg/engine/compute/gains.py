@@ -119,20 +119,14 @@ def dcg_at(chunk: Chunk, gain: Gain, discount: Value | None, cutoffs: Cutoffs) -
     labels = chunk.labels
     values, sums, rests, highest = labels.discounts if discount is None else find_discounts(labels, discount)
     gains = hit_gains(chunk, gain) if highest <= 1.0 else weighed_gains(chunk, gain, highest)
-    deepest = cutoffs.ks[-1]
     n_cutoffs = len(cutoffs.ks)
     out = chunk.take(labels.n_queries * n_cutoffs)
-    rows = [out] if n_cutoffs == 1 else list(out.reshape(n_cutoffs, -1))
+    own = (hits.queries, hits.above, hits.ties, gains)
     if chunk.has_average_ties and merges_labels(labels, gain):
-        kernels.add_equal_gains(hits.queries, hits.above, hits.ties, gains, values, sums, rests, cutoffs.array, out)
-        return rows
-    if labels.depth <= deepest or labels.longest <= deepest:
-        kernels.add_all_gains(hits.queries, hits.above, hits.ties, gains, values, sums, rests, deepest, rows[-1])
-        n_cutoffs -= 1
-    if n_cutoffs:
-        shallow = cutoffs.array[:n_cutoffs]
-        kernels.add_gains(hits.above, hits.ties, gains, hits.offsets, values, sums, rests, shallow, out)
-    return rows
+        kernels.add_equal_gains(*own, values, sums, rests, cutoffs.array, out)
+    else:
+        kernels.add_gains(*own, hits.offsets, values, sums, rests, cutoffs.array, out)
+    return [out] if n_cutoffs == 1 else list(out.reshape(n_cutoffs, -1))
 
 
 def merges_labels(labels: ChunkLabels, gain: Gain) -> bool:

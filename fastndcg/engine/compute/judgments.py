@@ -114,5 +114,7 @@ def unjudged_dcg(chunk: Chunk, discount: Value | None, k: int) -> Array:
     hits = chunk.view("unjudged").hits
     values, sums, rests, _ = find_discounts(chunk.labels, discount)
     out = chunk.take(chunk.labels.n_queries)
-    gain_kernels.add_gains(hits.above, hits.ties, hits.labels, hits.offsets, values, sums, rests, np.array([k]), out)
+    gain_kernels.add_gains(
+        hits.queries, hits.above, hits.ties, hits.labels, hits.offsets, values, sums, rests, np.array([k]), out
+    )
     return out

@@ -35,49 +35,53 @@ def count_found_in_group(size, above, cutoff, n_tied_relevant):
     return float(n_tied_relevant) if n_ranks == size else n_tied_relevant * (n_ranks / size)
 
 
-@inline
-def count_down_to(cutoff, hit_queries, hit_above, hit_ties, hit_labels, rel, h, stop, found):
-    """
-    Count the relevant documents down to a cutoff, from hit `h` of a query on, to those `found` above it.
-
-    Return the first hit that is not wholly above the cutoff, the number down to it, and the number down to the cutoff.
-    """
-    while h < stop and hit_above[h] + hit_ties[h] <= cutoff:
-        found += 1.0 if hit_labels[h] >= rel else 0.0
-        h += 1
-    in_group = 0.0
-    if h < stop and hit_above[h] < cutoff:  # it splits a tie group
-        _, n_tied_relevant = count_tied_relevant(hit_queries, hit_above, hit_labels, h, rel)
-        in_group = count_found_in_group(hit_ties[h], hit_above[h], cutoff, n_tied_relevant)
-    return h, found, found + in_group
-
-
 @kernel
 def count_found(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, cutoffs, out):
     """
     Compute the expected number of relevant documents in the first ranks of each query, for each cutoff.
 
-    A loop ends at the first hit below the last cutoff, as in `gains.add_gains`.
+    Hits below the last cutoff are skipped, as in `gains.add_gains`.
     """
     n_queries = hit_offsets.shape[0] - 1
-    for q in range(n_queries):
-        h = hit_offsets[q]
-        found = 0.0
-        for i in range(cutoffs.shape[0]):
-            h, found, n = count_down_to(
-                float(cutoffs[i]), hit_queries, hit_above, hit_ties, hit_labels, rel, h, hit_offsets[q + 1], found
-            )
-            out[i * n_queries + q] = n
+    last = cutoffs.shape[0] - 1
+    for i in range(out.shape[0]):
+        out[i] = 0.0
+    end = 0
+    h = 0
+    while h < hit_above.shape[0]:
+        query = np.uint32(hit_queries[h])
+        above = np.uint32(hit_above[h])
+        if above >= cutoffs[last]:
+            h = hit_offsets[query + np.uint32(1)]
+            continue
+        if hit_ties[h] == 1:
+            is_relevant = 1.0 if hit_labels[h] >= rel else 0.0
+            out[np.uint64(last * n_queries + query)] += is_relevant
+            for i in range(last):
+                out[np.uint64(i * n_queries + query)] += is_relevant * (above < cutoffs[i])
+        elif h >= end:
+            end, n_tied_relevant = count_tied_relevant(hit_queries, hit_above, hit_labels, h, rel)
+            for i in range(last + 1):
+                n = count_found_in_group(hit_ties[h], hit_above[h], float(cutoffs[i]), n_tied_relevant)
+                out[np.uint64(i * n_queries + query)] += n
+        h += 1
 
 
 @kernel
-def count_found_at_ranks(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, ranks, out):
+def count_found_at_ranks(hit_queries, hit_above, hit_ties, hit_labels, rel, ranks, out):
     """Compute the expected number of relevant documents down to a rank of each query."""
     for q in range(out.shape[0]):
-        _, _, n = count_down_to(
-            ranks[q], hit_queries, hit_above, hit_ties, hit_labels, rel, hit_offsets[q], hit_offsets[q + 1], 0.0
-        )
-        out[q] = n
+        out[q] = 0.0
+    end = 0
+    for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
+        found = 0.0
+        if hit_ties[h] == 1:
+            found = 1.0 if (hit_labels[h] >= rel) & (hit_above[h] < ranks[query]) else 0.0
+        elif h >= end:
+            end, n_tied_relevant = count_tied_relevant(hit_queries, hit_above, hit_labels, h, rel)
+            found = count_found_in_group(hit_ties[h], hit_above[h], ranks[query], n_tied_relevant)
+        out[query] += found
 
 
 @kernel
@@ -142,38 +146,32 @@ def expected_precision_sum(above, size, last, n_tied_relevant, n_before):
 @kernel
 def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, out):
     """Compute the expected sum of the precisions at the ranks of relevant documents, down to each cutoff."""
+    last = cutoffs.shape[0] - 1
     n_queries = out.shape[0] // cutoffs.shape[0]
     for i in range(out.shape[0]):
         out[i] = 0.0
     end = 0
     last_query = NO_QUERY
     n_before = 0
-    total = 0.0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
         n_before = n_before if query == last_query else 0
-        total = total if query == last_query else 0.0
         last_query = query
-        above = hit_above[h]
+        above = np.uint32(hit_above[h])
         if hit_ties[h] == 1:
-            is_relevant = hit_labels[h] >= rel
+            is_relevant = 1 if hit_labels[h] >= rel else 0
             n_before += is_relevant
-            total += n_before / (above + 1) if is_relevant else 0.0
-            for i in range(cutoffs.shape[0]):
-                place = np.uint64(i * n_queries + query)
-                out[place] = total if above < cutoffs[i] else out[place]
+            precision = float(is_relevant * n_before) / (float(above) + 1.0)
+            out[np.uint64(last * n_queries + query)] += precision if above < cutoffs[last] else 0.0
+            for i in range(last):
+                out[np.uint64(i * n_queries + query)] += precision * (above < cutoffs[i])
         elif h >= end:
             end, n_tied_relevant = count_tied_relevant(hit_queries, hit_above, hit_labels, h, rel)
-            whole = expected_precision_sum(above, hit_ties[h], above + hit_ties[h], n_tied_relevant, n_before)
-            for i in range(cutoffs.shape[0]):
-                place = np.uint64(i * n_queries + query)
-                if above + hit_ties[h] <= cutoffs[i]:
-                    out[place] = total + whole
-                elif above < cutoffs[i]:
-                    out[place] = total + expected_precision_sum(
-                        above, hit_ties[h], cutoffs[i], n_tied_relevant, n_before
-                    )
-            total += whole
+            for i in range(last + 1):
+                stop = min(hit_above[h] + hit_ties[h], cutoffs[i])
+                out[np.uint64(i * n_queries + query)] += expected_precision_sum(
+                    hit_above[h], hit_ties[h], stop, n_tied_relevant, n_before
+                )
             n_before += n_tied_relevant
 
 

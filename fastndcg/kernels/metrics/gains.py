@@ -125,56 +125,41 @@ def cg(hit_queries, hit_above, hit_ties, hit_gains, k, out):
         out[hit_queries[h]] += hit_gains[h] if n_ranks == hit_ties[h] else hit_gains[h] * (n_ranks / hit_ties[h])
 
 
-@inline
-def discount_hit(discounts, above, size, k):
-    """Return the expected discount of a hit with a rank of at most k for some orders of its tie group."""
-    if size == 1:
-        return discounts.values[above + np.uint32(1)]
-    return group_discount(discounts, above, np.uint32(min_int64(above + size, k)), size)
-
-
 @kernel
-def add_gains(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, discount_rests, cutoffs, out):
+def add_gains(
+    hit_queries, hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, discount_rests, cutoffs, out
+):  # fmt: skip
     """
     Compute DCG at each cutoff where different labels have different gains.
 
-    A loop ends at the first hit below the last cutoff: with 60 hits a query and a cutoff of 10, after a sixth of the
-    time. Only at a tie group that a cutoff splits, its hits are read again.
+    Hits below the last cutoff are skipped: with 60 hits a query and a cutoff of 10, this takes a fourth of the time. A
+    product with 0 or 1 takes half the time of a branch at the other cutoffs.
     """
     all_discounts = DiscountSums(discounts, discount_sums, discount_rests)
     n_queries = hit_offsets.shape[0] - 1
-    for q in range(n_queries):
-        total = 0.0
-        h = hit_offsets[q]
-        stop = hit_offsets[q + 1]
-        for i in range(cutoffs.shape[0]):
-            k = cutoffs[i]
-            while h < stop and np.int64(hit_above[h]) + hit_ties[h] <= k:
-                total += hit_gains[h] * discount_hit(all_discounts, np.uint32(hit_above[h]), np.uint32(hit_ties[h]), k)
-                h += 1
-            split_total = total
-            split = h
-            while split < stop and np.uint32(hit_above[split]) < k:
-                above = np.uint32(hit_above[split])
-                split_total += hit_gains[split] * discount_hit(all_discounts, above, np.uint32(hit_ties[split]), k)
-                split += 1
-            out[i * n_queries + q] = split_total
-
-
-@kernel
-def add_all_gains(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
-    """
-    Compute DCG@k as `add_gains` does, where no hit or only tied ones are below the cutoff.
-
-    One loop over all hits takes half of the time of a loop a query, whose end no processor foresees.
-    """
-    all_discounts = DiscountSums(discounts, discount_sums, discount_rests)
-    for q in range(out.shape[0]):
-        out[q] = 0.0
-    for h in range(hit_above.shape[0]):
+    last = cutoffs.shape[0] - 1
+    for i in range(out.shape[0]):
+        out[i] = 0.0
+    h = 0
+    while h < hit_above.shape[0]:
+        query = np.uint32(hit_queries[h])
         above = np.uint32(hit_above[h])
-        discount = discount_hit(all_discounts, above, np.uint32(hit_ties[h]), k) if above < k else 0.0
-        out[np.uint32(hit_queries[h])] += hit_gains[h] * discount
+        if above >= cutoffs[last]:
+            h = hit_offsets[query + np.uint32(1)]
+            continue
+        if hit_ties[h] == 1:
+            gain = hit_gains[h] * discounts[above + np.uint32(1)]
+            out[np.uint64(last * n_queries + query)] += gain
+            for i in range(last):
+                out[np.uint64(i * n_queries + query)] += gain * (above < cutoffs[i])
+        else:
+            size = np.uint32(hit_ties[h])
+            for i in range(last + 1):
+                if above < cutoffs[i]:
+                    stop = np.uint32(min_int64(above + size, cutoffs[i]))
+                    discount = group_discount(all_discounts, above, stop, size)
+                    out[np.uint64(i * n_queries + query)] += hit_gains[h] * discount
+        h += 1
 
 
 @kernel
