@@ -51,6 +51,7 @@ settings.load_profile("plain")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+MARKS = ("newest", "peers", "stress")
 QRELS = "q2 0 a 1\nq2 0 b 0\nq1 0 a 2\nq1 0 c 1\nq3 0 a 1\n"
 GOOD = "q1 Q0 a 1 0.9 good\nq1 Q0 c 2 0.8 good\nq2 Q0 a 1 0.7 good\nq2 Q0 b 2 0.6 good\nq3 Q0 a 1 1 good\n"
 TIED = "q1 Q0 b 1 0.5 tied\nq1 Q0 a 2 0.5 tied\nq2 Q0 b 1 0.7 tied\nq2 Q0 a 2 0.6 tied\nq9 Q0 a 1 1 tied\n"
@@ -85,10 +86,13 @@ def pytest_sessionstart(session):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave files out whose tests all need peers, if none of these is wanted: their imports take seconds."""
-    is_unwanted = "not peers" in config.option.markexpr and collection_path.suffix == ".py"
-    marked = re.compile(r"^pytestmark = \[?pytest\.mark\.peers", re.MULTILINE)
-    return (is_unwanted and marked.search(collection_path.read_text(encoding="utf-8")) is not None) or None
+    """Leave out files of which no test can be wanted: rewriting and importing all of them takes half a minute."""
+    wanted = config.option.markexpr
+    if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    needs_peers = re.search(r"^pytestmark = \[?pytest\.mark\.peers", text, re.MULTILINE)
+    return ("not peers" in wanted and needs_peers is not None) or (wanted in MARKS and wanted not in text) or None
 
 
 def pytest_collection_modifyitems(items):
