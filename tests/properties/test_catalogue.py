@@ -73,9 +73,10 @@ NEEDED = {"Utility": {"d": 0.5, "documents": 20}, "nugget_recall": {"rel": 2}}  
 
 
 def list_metrics(record):
-    """Return for each parameter of a metric the metric with each value, at a cutoff where it may have one."""
+    """Return for the cutoff and each parameter of a metric the metric with each value."""
     k, others = 4 if record.has_cutoff else None, NEEDED.get(record.name, {})
-    return {
+    by_cutoff = {"k": [fn.Metric(record.name, depth, **others) for depth in (1, 4, 9)]} if record.has_cutoff else {}
+    return by_cutoff | {
         parameter.name: [fn.Metric(record.name, k, **others | {parameter.name: value})
                          for value in list_values(record, parameter)]
         for parameter in record.parameters
