@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.evaluation import evaluate
+from fastndcg.evaluation import evaluate, evaluate_arrays
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention, conventions
 from fastndcg.runtime.imports import optional_import
@@ -53,7 +53,7 @@ __all__ = [
     "retrieval_reciprocal_rank",
 ]
 
-CONVENTION = conventions["torchmetrics"]
+CONVENTION = conventions["torchmetrics"].replace(score_dtype="as given")  # `_check_tensors` makes them float32
 MOST_CUTOFFS = 2**31 - 1
 ADAPTIVE = CONVENTION.replace(precision_denominator="min(k, n_retrieved)")
 
@@ -301,7 +301,10 @@ def _evaluate(
     labels, scores = _check_tensors(torch, preds, target)
     labels = (read_labels or _read_binary)(labels)
     if indexes is None:
-        value = evaluate(labels, scores, metric, offsets=(0, len(labels)), convention=convention).values[0, 0]
+        offsets = np.array([0, len(labels)])
+        parameters = dict(metric.parameters)
+        cuts = (offsets, None, None)
+        (value,) = evaluate_arrays(metric.name, metric.k, convention, None, labels, scores, cuts, **parameters)
         return torch.tensor(value, dtype=torch.float32, device=preds.device)
     queries = _check_indexes(indexes, preds)
     values = evaluate(labels, scores, metric, query_ids=queries, convention=convention).values[:, 0]

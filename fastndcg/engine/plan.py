@@ -52,7 +52,7 @@ class MetricPlan(ChunkPlan):
     has_undefined_policy : bool
         True if the convention replaces or refuses NaN.
     needs_kernels_only : bool
-        True if few documents need no step but the kernels: the convention keeps them, and no value is replaced.
+        True if few documents need no step but the kernels: the convention keeps them, and refuses no value.
     """
 
     tasks: tuple[Task, ...]
@@ -100,7 +100,7 @@ def _make_plan(
         has_undefined_policy=has_undefined_policy,
         needs_kernels_only=(
             subtopic_metric is None
-            and not has_undefined_policy
+            and "raise" not in (convention.undefined, convention.undefined_ap)
             and n_ranks <= MIN_DISCOUNT_RANKS
             and convention.ties != "mean_rank"
             and keeps_rankings(convention)
