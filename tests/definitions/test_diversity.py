@@ -97,14 +97,11 @@ def evaluated(evaluate, metric, documents, unretrieved, scores):
     }
     run = {"q": dict(zip(names, scores, strict=False))}
     if not every:
-        return evaluate(fn.Rankings([], [], [0, 0], patterns=no_patterns()), metrics=metric)[metric]
+        patterns = fn.DiversityQrels(["q"], ["s"], ["d"], [0]).patterns
+        return evaluate(fn.Rankings([], [], [0, 0], patterns=patterns), metrics=metric)[metric]
     if not documents:
         judgments["other"], run = judgments["q"], {"other": {names[0]: 1.0}}
     return evaluate(judgments, run, metric)[metric][:1]
-
-
-def no_patterns():
-    return fn.DiversityQrels(["q"], ["s"], ["d"], [0]).patterns
 
 
 def test_diversity_definitions_are_complete():

@@ -46,18 +46,14 @@ def test_mean_rank_policy_is_refused_where_a_metric_has_no_value(metric):
         evaluate(metric, *TIED, ties="mean_rank")
 
 
-def find_first_places(n, n_relevant):
-    """Return each rank of the first relevant document with its share of all orders."""
-    return [(r, comb(n - r, n_relevant - 1) / comb(n, n_relevant)) for r in range(1, n - n_relevant + 2)]
-
-
 @pytest.mark.parametrize(
     ("n", "n_relevant"), [(1, 1), (2, 1), (7, 1), (7, 3), (7, 7), (90, 1), (300, 2), (300, 70), (300, 299)]
 )
 @pytest.mark.parametrize("k", [None, 1, 3, 80, 1000])
 def test_values_by_chance_are_means_over_all_orders(n, n_relevant, k):
     labels = [1] * n_relevant + [0] * (n - n_relevant)
-    places = find_first_places(n, n_relevant)
+    # each rank of the first relevant document with its share of all orders
+    places = [(r, comb(n - r, n_relevant - 1) / comb(n, n_relevant)) for r in range(1, n - n_relevant + 2)]
     cutoff = "" if k is None else f"@{k}"
     deepest = n if k is None else k
     metrics = f"chance_Rank, chance_RR{cutoff}, chance_Success{cutoff}"

@@ -12,9 +12,7 @@ from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.methods import FusionMethod
 
 A = {"x": 4.0, "y": 3.0, "z": 1.0}  # places 1, 2, 3
-B = {"y": 10.0, "w": 2.0}  # places 1, 2
-RUNS = {"a": {"q": A}, "b": {"q": B}}
-QRELS = {"q": {"y": 1, "z": 1}}
+RUNS = {"a": {"q": A}, "b": {"q": {"y": 10.0, "w": 2.0}}}
 WEIGHTS = {"a": 0.25, "b": 2.0}
 
 METHODS = {
@@ -69,7 +67,7 @@ NORMS = {
 @pytest.mark.parametrize("text", METHODS)
 def test_method_gives_the_score_of_its_definition(text):
     record = FusionMethod.parse(text).record
-    train = (QRELS, RUNS) if record.needs_training else None
+    train = ({"q": {"y": 1, "z": 1}}, RUNS) if record.needs_training else None
     fused = fn.fuse(RUNS, text, weights=WEIGHTS if record.is_weighted else None, train=train)
     assert fused.to_dict()["q"] == pytest.approx(METHODS[text], rel=1e-12, abs=1e-15)
 
@@ -130,10 +128,7 @@ def test_record_is_complete_and_its_names_parse(record):
         assert FusionMethod.parse(str(method)) == method
 
 
-MEANS = ["min", "max", "med", "anz", "arithmetic_mean", "geometric_mean", "harmonic_mean"]
-
-
-@pytest.mark.parametrize("text", MEANS)
+@pytest.mark.parametrize("text", ["min", "max", "med", "anz", "arithmetic_mean", "geometric_mean", "harmonic_mean"])
 @pytest.mark.parametrize("other", [{"y": 10.0}, {}], ids=["other documents", "no documents"])
 def test_a_mean_that_skips_absent_documents_reads_the_other_runs_alone(text, other):
     runs = {

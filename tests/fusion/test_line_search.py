@@ -42,14 +42,10 @@ def check_equals_engine(qrels, run, x, y, metric, convention):
         expected = judged.evaluate(weight * own_x + (1 - weight) * own_y, 1)
         np.testing.assert_array_equal(values[:, place], expected)
     weight = middles[len(middles) // 2]
-    fused = fn.Run(*list_ids(run), weight * x + (1 - weight) * y)
+    queries = np.repeat(run.queries.names(), np.diff(run.offsets)).tolist()
+    fused = fn.Run(queries, run.documents.names().tolist(), weight * x + (1 - weight) * y)
     public = fn.evaluate(qrels, fused, metric, convention=convention)
     np.testing.assert_array_equal(values[:, len(middles) // 2], public.values[:, 0])
-
-
-def list_ids(run):
-    queries = np.repeat(run.queries.names(), np.diff(run.offsets))
-    return queries.tolist(), run.documents.names().tolist()
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)

@@ -124,8 +124,6 @@ def test_swapped_truth_and_predictions_are_recognised_in_every_form_with_names(t
 
 
 ONE = {"1": {"a": 1}, "2": {"c": 1}}
-OWN_RUN = {"1": {"b": 3.5, "a": 2.5}, "2": {"c": 1.0}}
-ROWS = [("1", "b", 3.5), ("1", "a", 2.5), ("2", "c", 1.0)]
 
 
 @pytest.mark.parametrize("text", [
@@ -168,7 +166,8 @@ def test_runs_as_people_have_them(put, text):
 ])  # fmt: skip
 def test_judgments_as_people_have_them(put, text):
     path = put(text)
-    assert fn.evaluate(path, OWN_RUN, "rr").to_dict() == {"1": {"RR": 1 / 2}, "2": {"RR": 1.0}}
+    values = fn.evaluate(path, {"1": {"b": 3.5, "a": 2.5}, "2": {"c": 1.0}}, "rr").to_dict()
+    assert values == {"1": {"RR": 1 / 2}, "2": {"RR": 1.0}}
     assert len(fn.Qrels(path)) >= 2
 
 
@@ -236,7 +235,7 @@ def test_a_file_is_opened_once(put):
 
     opened = []
     sys.addaudithook(lambda event, arguments: opened.append(str(arguments[0])) if event == "open" else None)
-    run = put("".join(f"{q} Q0 {d} 1 {s} t\n" for q, d, s in ROWS), "run")
+    run = put("1 Q0 b 1 3.5 t\n1 Q0 a 1 2.5 t\n2 Q0 c 1 1.0 t\n", "run")
     scored = run.with_name("scored.feather")
     feather.write_feather(pyarrow.table({"qid": [1, 1], "label": [1, 0], "score": [0.1, 0.2]}), scored)
     files = {

@@ -155,18 +155,12 @@ def test_twelve_unjudged_documents(metric):
     assert difference.is_exact
 
 
-def read_drawn(folder):
-    """Return judgments, half of them hidden, and three runs."""
-    qrels = fn.Qrels(folder / "qrels.txt.gz")
-    rng = np.random.default_rng(3)
-    half = {query: {d: label for d, label in qrels[query].items() if rng.random() < 0.5} for query in qrels}
-    return qrels, half, {name: fn.Run(folder / "runs" / f"{name}.gz") for name in ("bm25", "dense", "impacts")}
-
-
 @pytest.mark.parametrize("metric", [*METRICS, "ndcg(gain=exp2)@10", "ap(rel=2)", "rbp(gain=linear)"])
 def test_values_of_all_judgments_lie_within_the_bounds_of_half_of_them(metric):
     """The labels of what the runs rank are among those that the bounds allow, and no run lacks a relevant document."""
-    qrels, half, runs = read_drawn(DRAWN)
+    qrels, rng = fn.Qrels(DRAWN / "qrels.txt.gz"), np.random.default_rng(3)
+    half = {query: {d: label for d, label in qrels[query].items() if rng.random() < 0.5} for query in qrels}
+    runs = {name: fn.Run(DRAWN / "runs" / f"{name}.gz") for name in ("bm25", "dense", "impacts")}
     ranked = {query: {document for run in runs.values() for document in run[query]} for query in qrels}
     full = {
         query: {d: label for d, label in qrels[query].items() if d in ranked[query] or d in half[query]}

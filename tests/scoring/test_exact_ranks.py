@@ -48,11 +48,10 @@ def test_equal_long_vectors_tie_in_any_batch(similarity, dtype):
 
 
 IDS = {"text": lambda n: [f"d{n - item:03}" for item in range(n)], "number": lambda n: list(range(5 * n, 0, -5))}
-BY_ID = ("id_ascending", "id_descending")
 
 
 @pytest.mark.parametrize("make_ids", IDS.values(), ids=IDS)
-@pytest.mark.parametrize("ties", BY_ID)
+@pytest.mark.parametrize("ties", ["id_ascending", "id_descending"])
 @pytest.mark.parametrize("selection", ["all", "exclude", "candidates", "own candidates"])
 def test_ties_by_id_are_those_of_a_run(make_ids, ties, selection):
     rng = np.random.default_rng(3)
