@@ -187,7 +187,7 @@ def test_files_of_any_content(inputs, run, line):
         assert is_clean(code, err), (name, err)
 
 
-def test_tables_are_read_as_everywhere(inputs, run):
+def test_tables_are_read_as_everywhere(inputs, shown, wrong):
     """Published means of a packed file, of a pipe, with another delimiter, below comments, as Parquet, as JSON."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     rows = [(f"s{s}", f"d{d}", (s + 2) / (d + 5)) for s in range(3) for d in range(6)]
@@ -199,19 +199,18 @@ def test_tables_are_read_as_everywhere(inputs, run):
     pq.write_table(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), "table.parquet")
     nested = {s: {d: v for own, d, v in rows if own == s} for s, _, _ in rows}
     Path("nested.json").write_text(json.dumps(nested))
-    _, expected, _ = run("leaderboard", "plain.csv")
+    expected = shown("leaderboard", "plain.csv")
     assert expected.startswith("system")
     for name in ("packed.csv.gz", "tabs.tsv", "table.parquet", "nested.json"):
-        assert run("leaderboard", name) == (0, expected, ""), name
-    for wrong, message in {
+        assert shown("leaderboard", name) == expected, name
+    for table, message in {
         "system,dataset\na,x\n": "but has the columns 'system', 'dataset'. Name them by --columns system=NAME,dataset",
         "model,x,y\na,0.5,0.6\nb,0.5,high\n": "wrong.csv, row 1, column 'y': must have a number up to",
         "system,dataset,value\na,x,0.5\na,y,high\n": "row 1, column 'value': must have a number up to 1e+100 as value",
         "system,dataset,value\na,x,0.5\na,x,0.6\n": "row 1, column 'value': system 'a' must have one value of 'x'",
     }.items():
-        Path("wrong.csv").write_text(wrong)
-        code, _, err = run("leaderboard", "wrong.csv")
-        assert (code, message in err) == (2, True), err
+        Path("wrong.csv").write_text(table)
+        wrong(message, "leaderboard", "wrong.csv")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes: run on POSIX")
@@ -238,7 +237,7 @@ def test_files_that_come_once(inputs, run):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_ids_that_are_numbers(inputs, run):
+def test_ids_that_are_numbers(inputs, run, wrong):
     """Judgments and runs of Parquet have whole numbers as ids. Side files and QUERY name them by their digits."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     queries = [q for q in range(30) for _ in range(2)]
@@ -258,5 +257,4 @@ def test_ids_that_are_numbers(inputs, run):
         code, _, err = run(*line.split())
         assert (code, "error" in err) == (0, False), (line, err)
     assert "query 7" in Path("x.html").read_text(encoding="utf-8")
-    code, _, err = run("explain", "q.parquet", "x.parquet", "31", "-m", "rr")
-    assert (code, "none is called 31" in err) == (2, True), err
+    wrong("none is called 31", "explain", "q.parquet", "x.parquet", "31", "-m", "rr")

@@ -62,11 +62,9 @@ def compared(runs, *more, **options):
 
 
 class TestCompare:
-    def test_prints_the_result_and_a_block_for_each_metric(self, runs, run, monkeypatch):
+    def test_prints_the_result_and_a_block_for_each_metric(self, runs, shown, monkeypatch):
         monkeypatch.setenv("COLUMNS", "160")
-        code, out, err = run("compare", *runs, "-m", "ndcg@10,map")
-        row = compared(runs).rows[1]
-        assert (code, err) == (0, "")
+        out, row = shown("compare", *runs, "-m", "ndcg@10,map"), compared(runs).rows[1]
         lines = out.splitlines()
         assert tuple(lines[:2]) == compared(runs).sentences
         assert (lines[3], lines[8]) == ("nDCG@10", "AP")

@@ -40,13 +40,11 @@ IDS = ("--query-ids", "queries.txt", "--document-ids", "documents.txt")
 PAIR = "users.npy,items.npy"
 
 
-def evaluate(run, *arguments):
-    code, out, error = run("evaluate", *arguments, "-m", "rr,auc", "--format", "json")
-    assert (code, error) == (0, "")
-    return json.loads(out)["runs"]
+def evaluate(shown, *arguments):
+    return json.loads(shown("evaluate", *arguments, "-m", "rr,auc", "--format", "json"))["runs"]
 
 
-def test_values_are_those_of_the_function(vectors, run):
+def test_values_are_those_of_the_function(vectors, shown):
     seen = [{(item + 1) % N_DOCUMENTS} for item in LIKED]
     some = sorted({*LIKED, 0, 1, 2})
     cases = [
@@ -60,7 +58,7 @@ def test_values_are_those_of_the_function(vectors, run):
             {"exclude": [[LIKED[0]], *[[]] * (N_QUERIES - 1)], "missing_truth": "unretrieved"}, "dot"),
     ]  # fmt: skip
     for arguments, options, similarity in cases:
-        (report,) = evaluate(run, *arguments)
+        (report,) = evaluate(shown, *arguments)
         expected = fn.evaluate(TRUTH, fn.Embeddings(USERS, ITEMS, similarity=similarity, **options), "rr, auc")
         means = expected.mean().items()
         assert report["mean"] == {name: pytest.approx(mean) if mean == mean else None for name, mean in means}
@@ -68,14 +66,14 @@ def test_values_are_those_of_the_function(vectors, run):
 
 @pytest.mark.parametrize("names", [("users", "items"), ("queries", "documents")])
 @pytest.mark.parametrize("dtype", ["f4", "f2", "bfloat16"])
-def test_safetensors_give_the_same_values(vectors, run, names, dtype):
+def test_safetensors_give_the_same_values(vectors, shown, names, dtype):
     save_file = pytest.importorskip("safetensors.numpy").save_file
     if dtype == "bfloat16":
         dtype = pytest.importorskip("ml_dtypes").bfloat16
     biases = np.arange(N_DOCUMENTS, dtype="f4")
     tensors = dict(zip(names, (USERS.astype(dtype), ITEMS.astype(dtype)), strict=True)) | {"item_biases": biases}
     save_file(tensors, "model.safetensors")
-    (report,) = evaluate(run, "numbers.txt", "model.safetensors")
+    (report,) = evaluate(shown, "numbers.txt", "model.safetensors")
     assert report["run"] == "model"
     assert report["mean"]["RR"] == pytest.approx(fn.evaluate(TRUTH, SCORES + biases, "rr").mean()["RR"])
 
@@ -103,25 +101,20 @@ def test_process_reads_bfloat16(vectors):
     assert "but has 'item_bias'" in refused.stderr
 
 
-def test_compare_explain_and_names(vectors, run):
+def test_compare_explain_and_names(vectors, shown):
     (vectors / "als").mkdir()
     np.save("als/users.npy", -USERS)
     np.save("als/items.npy", ITEMS)
     fn.Embeddings(USERS, ITEMS, query_ids=QUERIES, document_ids=DOCUMENTS).top(30).to_run().write("top.run")
-    code, out, _ = run(
-        "compare", "named.txt", PAIR, "als/users.npy,als/items.npy", "top.run", *IDS, "-m", "rr", "--format", "csv",
-        "--names", "plain,als,run",
-    )  # fmt: skip
-    assert code == 0
+    runs = (PAIR, "als/users.npy,als/items.npy", "top.run", "--names", "plain,als,run")
+    out = shown("compare", "named.txt", *runs, *IDS, "-m", "rr", "--format", "csv")
     means = {row["system"]: row["mean"] for row in csv.DictReader(out.splitlines())}
     assert float(means["plain"]) == pytest.approx(fn.evaluate(TRUTH, SCORES, "rr").mean()["RR"])
     assert float(means["als"]) == pytest.approx(fn.evaluate(TRUTH, -SCORES, "rr").mean()["RR"])
     assert float(means["run"]) == pytest.approx(float(means["plain"]))
-    reports = evaluate(run, "named.txt", "als/users.npy,als/items.npy", PAIR, *IDS)
+    reports = evaluate(shown, "named.txt", "als/users.npy,als/items.npy", PAIR, *IDS)
     assert [report["run"] for report in reports] == ["als", "users"]
-    code, out, _ = run("explain", "named.txt", PAIR, "q2", *IDS, "-m", "rr", "--exclude", "seen.txt")
-    assert code == 0
-    assert f"d{LIKED[2]}" in out
+    assert f"d{LIKED[2]}" in shown("explain", "named.txt", PAIR, "q2", *IDS, "-m", "rr", "--exclude", "seen.txt")
 
 
 BAD = {

@@ -12,6 +12,7 @@ import pytest
 from fresh_processes import COMPILE, EXPECTED, answer, compile_toys, start
 
 HINT = "; a built wheel or `fastndcg warmup` has them\n"
+INTEGRATED = ("lightgbm", "xgboost", "catboost", "sklearn", "duckdb", "polars")
 LINE = f"fastndcg: compiling kernels as they are needed, about 0.6 s each{HINT}"
 
 
@@ -20,6 +21,7 @@ LINE = f"fastndcg: compiling kernels as they are needed, about 0.6 s each{HINT}"
         ["numba", "llvmlite", "numpy", "pandas", "polars", "pyarrow", "tqdm", "scipy"]),
     ("fn.Rankings([1], [1], [0, 1])", ["numba", "pandas", "pyarrow"]),
     ("fn.Qrels({'q': {'d': 1}}), fn.evaluate([[1]], [[1]], 'ndcg')", ["pandas", "polars", "pyarrow", "tqdm"]),
+    (f"import {', '.join(f'fastndcg.integrations.{name}' for name in INTEGRATED)}", ["numba", "pandas", *INTEGRATED]),
 ])  # fmt: skip
 def test_import_loads_no_numba_or_optional_package(use, absent):
     compile_one = "numba" not in absent  # numba's first compilation imports what extends it, such as awkward

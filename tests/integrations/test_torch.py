@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -238,17 +239,11 @@ def test_options_of_torchmetrics():
     refused("Unexpected keyword arguments", RankingMetrics, "rr", topk=3, error=ValueError)
 
 
-def test_torch_missing_torchmetrics_error():
-    code = """
-        import sys
-        sys.modules["torchmetrics"] = None
-        try:
-            import fastndcg.integrations.torch
-        except ImportError as error:
-            print(error)
-    """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
-    assert done.stdout == "RankingMetrics needs torchmetrics. Install it: pip install torchmetrics\n"
+def test_torch_missing_torchmetrics_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torchmetrics", None)
+    monkeypatch.delitem(sys.modules, "fastndcg.integrations.torch")
+    message = "^RankingMetrics needs torchmetrics. Install it: pip install torchmetrics$"
+    refused(message, import_module, "fastndcg.integrations.torch", error=ImportError)
 
 
 def test_torch_compute_return_types():
