@@ -86,13 +86,11 @@ def copy(built, tmp_path):
     return tmp_path, tmp_path / "fastndcg" / "kernels" / "built"
 
 
-def carry(folder, *, is_blocked, **environment):
+def carry(folder, *, is_blocked=False, expected=(0, 3), **environment):
     """Run a kernel of a copy of the package, check its value, and return the sources and the state of the libraries."""
-    process = start(
-        textwrap.dedent(CARRY).format(is_blocked=is_blocked), folder, FASTNDCG_CACHE_DIR=folder / "cache", **environment
-    )
-    values, sources, state = answer(process)
-    assert values == [0, 3]
+    code = CARRY.format(is_blocked=is_blocked)
+    values, sources, state = answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache", **environment))
+    assert values == [*expected]
     return sources, "\n".join(state)
 
 
@@ -165,7 +163,7 @@ def test_machine_code_in_the_cache_serves_a_package_without(cached):
     sources, _ = carry(folder, is_blocked=True)
     assert all(source.startswith("cache (") for source in sources), sources
     cache.chmod(0o777)
-    sources, state = carry(folder, is_blocked=False)
+    sources, state = carry(folder)
     cache.chmod(0o755)
     assert sources == ["Numba", "Numba"]
     assert "other users can write it" in state
@@ -240,7 +238,7 @@ def test_faults_are_said_and_no_machine_code_is_used(built, tmp_path, fault):
 def test_a_fault_falls_back_to_numba(copy):
     folder, package = copy
     damage(next(package.glob("kernels-*")))
-    sources, state = carry(folder, is_blocked=False)
+    sources, state = carry(folder)
     assert sources == ["Numba", "Numba"]
     assert "is damaged" in state
 
@@ -252,7 +250,7 @@ def test_libraries_of_other_users_in_the_cache_are_not_loaded(cached):
     folder, cache = cached
     library = next(cache.glob("kernels-*"))
     os.chown(library, NOBODY, NOBODY)
-    sources, state = carry(folder, is_blocked=False)
+    sources, state = carry(folder)
     os.chown(library, os.geteuid(), os.getegid())
     assert sources == ["Numba", "Numba"]
     assert "may have been written by another user" in state
@@ -263,15 +261,13 @@ def test_a_kernel_that_was_edited_runs_as_edited(copy):
     folder, _ = copy
     source = folder / "fastndcg" / "kernels" / "statistics.py"
     source.write_text(source.read_text().replace("out_limbs[i + 1] += over", "out_limbs[i + 1] += over + 5"))
-    code = textwrap.dedent(CARRY).format(is_blocked=False)
-    values, sources, _ = answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache"))
-    assert values == [0, 8]
+    sources, _ = carry(folder, expected=(0, 8))
     assert sources == ["Numba, since statistics.py was edited after the build of the package"] * 2
 
 
 @NEEDS_COMPILER
 def test_machine_code_can_be_switched_off(built):
-    sources, state = carry(built, is_blocked=False, FASTNDCG_MACHINE_CODE=0)
+    sources, state = carry(built, FASTNDCG_MACHINE_CODE=0)
     assert sources == ["Numba", "Numba"]
     assert "none is used" in state
 
@@ -282,10 +278,8 @@ def test_the_environment_can_leave_out_higher_levels(copy, level):
     folder, package = copy
     if json.loads((package / "table.json").read_text())["libraries"][0]["level"] < level:
         pytest.skip("the libraries of this processor have no such level")
-    given = {"FASTNDCG_MACHINE_CODE": str(level)}
-    code = textwrap.dedent(CARRY).format(is_blocked=False)
     change_table(package, lambda table: table["libraries"].append(table["libraries"][0] | {"level": level}))
-    _, sources, _ = answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache", **given))
+    sources, _ = carry(folder, FASTNDCG_MACHINE_CODE=level)
     assert sources == [f"package (x86-64-v{level})"] * 2
 
 
@@ -312,9 +306,8 @@ def test_other_types_go_to_numba(built):
     values, message = answer(start(code, built, FASTNDCG_CACHE_DIR=built / "cache"))
     assert values == [[0, 3]] * 3
     assert message == ""
-    blocked = "import sys; sys.modules['numba'] = None\n" + textwrap.dedent(code).replace(
-        ", np.array([2**33, 0, 1, 0])[::2]", ""
-    )
+    without_steps = textwrap.dedent(code).replace(", np.array([2**33, 0, 1, 0])[::2]", "")
+    blocked = f"import sys; sys.modules['numba'] = None\n{without_steps}"
     values, message = answer(start(blocked, built, FASTNDCG_CACHE_DIR=built / "cache"))
     assert values == [[0, 3]] * 2
     assert message.startswith("MissingPackageError: compiling a kernel or a function of yours needs numba")
