@@ -7,6 +7,7 @@ from functools import partial
 from importlib import import_module
 from types import ModuleType
 
+import numba
 import numpy as np
 import pytest
 from fusion_cases import draw_runs
@@ -398,18 +399,21 @@ def test_systems_are_compared_by_the_direction_of_every_metric():
         assert fn.leaderboard(found, metric=metric, replicates=100)[0].system == "good", metric
 
 
+@numba.njit  # compiled once, for all methods
+def gain(labels, above, ties, ideal, n_relevant, n_documents, k):
+    return 1.0 - min(above[0], 16) / 16 if len(above) else 0.0
+
+
+@numba.njit
+def cost(labels, above, ties, ideal, n_relevant, n_documents, k):
+    return min(above[0], 16) / 16 if len(above) else 1.0
+
+
 @pytest.mark.parametrize(
     ("n_runs", "methods"), [(2, ["rrf", "wsum(norm=min_max)"]), (2, ["wmnz"]), (3, ["rrf(k=60)"])], ids=str
 )
 def test_tuning_is_mirrored(n_runs, methods):
     """Compare the choices of folds and of all queries, the rival and the gain, for custom metrics of each direction."""
-
-    def gain(labels, above, ties, ideal, n_relevant, n_documents, k):
-        return 1.0 - min(above[0], 16) / 16 if len(above) else 0.0
-
-    def cost(labels, above, ties, ideal, n_relevant, n_documents, k):
-        return min(above[0], 16) / 16 if len(above) else 1.0
-
     words = {"title": "own", "formula": "own", "source": "us", "range": "0 to 1", "ties": ("input", "id_ascending")}
     metrics = [
         fn.register(gain, name="OwnGain", **words), fn.register(cost, name="OwnCost", higher_is_better=False, **words)
