@@ -42,14 +42,16 @@ def _folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_examples_of_page(name):
-    check_blocks(PAGES[name], [block for block in read_blocks(PAGES[name]) if block.can_run()])
+    """Examples that need a package of another group than test run with the tests that need peers."""
+    blocks = [block for block in read_blocks(PAGES[name]) if {find_group(need) for need in block.needs} <= {"test"}]
+    check_blocks(PAGES[name], [block for block in blocks if block.can_run()])
 
 
 @pytest.mark.parametrize(("name", "package"), NEEDS)
 @pytest.mark.peers
 def test_examples_with_package(name, package):
     skip_without(package)
-    test_examples_of_page(name)
+    check_blocks(PAGES[name], [block for block in read_blocks(PAGES[name]) if block.can_run()])
 
 
 def test_groups_install_the_packages_of_examples():
