@@ -431,7 +431,11 @@ def evaluate_prepared(
         if joined.patterns is None and not request.denominators:
             if out is not None:
                 engine.check_out(out, joined, len(request.metrics))
-            plan = make_plan(request.metrics, request.array_convention)
+            plan = None if cache is None else cache.plan
+            if plan is None:
+                plan = make_plan(request.metrics, request.array_convention)
+                if cache is not None:
+                    cache.plan = plan
             few = engine.run_small(joined, plan, cache, out)
             if few is not None:
                 notes = note_labels(joined, request.metrics, request.array_convention, few.highest_label)

@@ -96,15 +96,18 @@ class EvaluatorCache:
         Buffers of workers that have ended. A worker takes one out while it works.
     plain : EvaluatorCache, optional
         The cache of metrics that take one label a document, where others take labels by subtopic.
+    plan : MetricPlan, optional
+        That of small calls, which would take a tenth of their time to find it.
     """
 
-    __slots__ = ("idle", "labels", "plain", "prepared")
+    __slots__ = ("idle", "labels", "plain", "plan", "prepared")
 
     def __init__(self) -> None:
         self.labels: dict[Span, ChunkLabels] = {}
         self.prepared: dict[int, Prepared] = {}
         self.idle: list[Scratch] = []
         self.plain: EvaluatorCache | None = None
+        self.plan: MetricPlan | None = None
 
 
 def run(
