@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from model_options import ITEMS, N_ITEMS, N_USERS, SCORES, SELECTIONS, USERS, make_model
-from refusals import refused
+from refusals import refused, refuses
 
 import fastndcg as fn
 
@@ -288,57 +288,44 @@ def test_the_command_gives_the_results_of_python(tmp_path, monkeypatch, run):
 
 
 MODEL = fn.Embeddings([[1.0], [2.0]], [[2.0], [1.0]], query_ids=["q", "r"], document_ids=["a", "b"])
-WRONG = {
-    "`model` must be Embeddings or a Scorer": (lambda: fn.index_recall({"q": {"a": 1}}, {"q": ["a"]})),
-    "such as 'recall@10', but one is nDCG@10": (lambda: fn.index_recall(MODEL, [[0], [1]], "ndcg@10")),
-    "such as 'recall@10', but one is R\\.": (lambda: fn.index_recall(MODEL, [[0], [1]], "recall")),
-    r"but one is R\(rel=2\)@5": (lambda: fn.index_recall(MODEL, [[0], [1]], "recall(rel=2)@5")),
-    "`tolerance` must be a number from 0 on, not -1": (lambda: fn.index_recall(MODEL, [[0], [1]], tolerance=-1)),
-    "`tolerance` must be a number from 0 on, not nan": (lambda: fn.index_recall(MODEL, [[0], [1]], tolerance=math.nan)),
-    "a row for each of the 2 queries of the model, but has 1": (lambda: fn.index_recall(MODEL, [[0]])),
-    "documents of the model, but 2 at rank 1 of query 'r' is none": (lambda: fn.index_recall(MODEL, [[0], [2]])),
-    "documents of the model, but 'c' at rank 2 of query 'q'": (lambda: fn.index_recall(MODEL, {"q": ["a", "c"]})),
-    "`found` must have queries of the model, but has none, such as 'x'": (
-        lambda: fn.index_recall(MODEL, {"x": ["a"]})),
-    "system 'two': .* a row for each of the 2": (
-        lambda: fn.compare(MODEL, {"one": [[0], [1]], "two": [[0]]}, "recall@1")),
-    "`convention` must be left out for the recall of an index": (
-        lambda: fn.compare(MODEL, {"one": [[0], [1]], "two": [[1], [0]]}, convention="trec_eval")),
-    "`duplicates` and `parents`": (
-        lambda: fn.index_recall(MODEL, fn.Recommendations([[0], [1]], parents={0: 1, 1: 1}))),
-    "must have queries, but has none. Give a Scorer `n_users`": (
-        lambda: fn.index_recall(fn.Scorer(lambda users: None, n_items=2), [[0], [1]])),
-    "model` must have queries, but has none": (
-        lambda: fn.index_recall(fn.Embeddings(USERS[:0], ITEMS), np.empty((0, 3), "i8"))),
-    "must fit int64, but one is 18446744073709551615. Pad rows with -1": (
-        lambda: fn.index_recall(MODEL, np.array([[0], [2**64 - 1]], "u8"))),
-    r"a row for each query, \(n_queries, k\), but its shape is \(2,\). Of one query give found\[None\]": (
-        lambda: fn.index_recall(MODEL, np.array([0, 1]))),
-    "a row for each of the 2 queries of the model, but has 3": (
-        lambda: fn.index_recall(MODEL, [["a"], ["b"], ["a"]])),
-    "ids of documents are whole numbers in the index, such as 1, but texts in the model": (
-        lambda: fn.index_recall(MODEL, {"q": [1]})),
-    "score of document a of query q must not be NaN": (
-        lambda: fn.index_recall(MODEL, {"q": {"a": math.nan, "b": 1.0}})),
-    "`found` must have ids in rank order, but those of query 'q' are a set": (
-        lambda: fn.index_recall(MODEL, {"q": {"a", "b"}})),
-    "`offsets` cuts arrays into queries": (
-        lambda: fn.compare(MODEL, {"one": [[0], [1]], "two": [[1], [0]]}, "recall@1", offsets=[0, 1])),
-    "'a' has recall of an index and 'b' has queries. Evaluate all by evaluate, or all by index_recall": (
-        lambda: fn.compare({"a": fn.index_recall(MODEL, [[0], [1]], "recall@1"), "b": fn.evaluate(
-            {"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": ["b"]}, "recall@1")})),
-    "'baseline' has recall of an index and 'candidate' has queries": (
-        lambda: fn.gate({"q": {"a": 1}, "r": {"a": 1}}, fn.index_recall(MODEL, [[0], [1]], "recall@1"), {
-            "q": ["a"], "r": ["b"]})),
-    "For the recall of an index take fn.index_recall": lambda: fn.evaluate(MODEL, [[0], [1]], "recall@1"),
-    "best first|fall in all rows": (lambda: fn.index_recall(MODEL, (np.array([[0, 1], [1, 0]]), np.array(
-        [[1.0, 2.0], [2.0, 1.0]])))),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("message", WRONG)
-def test_wrong_use(message):
-    refused(message, WRONG[message], error=fn.FastndcgError)
+OF_INDEX = [[0], [1]]
+OF_QUERIES = {"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": ["b"]}
+test_wrong_use = refuses(fn.index_recall, [
+    ({"q": {"a": 1}}, {"q": ["a"]}, "`model` must be Embeddings or a Scorer"),
+    (MODEL, OF_INDEX, "ndcg@10", "such as 'recall@10', but one is nDCG@10"),
+    (MODEL, OF_INDEX, "recall", r"such as 'recall@10', but one is R\."),
+    (MODEL, OF_INDEX, "recall(rel=2)@5", r"but one is R\(rel=2\)@5"),
+    (MODEL, [[0]], "a row for each of the 2 queries of the model, but has 1"),
+    (MODEL, [["a"], ["b"], ["a"]], "a row for each of the 2 queries of the model, but has 3"),
+    (MODEL, [[0], [2]], "documents of the model, but 2 at rank 1 of query 'r' is none"),
+    (MODEL, {"q": ["a", "c"]}, "documents of the model, but 'c' at rank 2 of query 'q'"),
+    (MODEL, {"x": ["a"]}, "`found` must have queries of the model, but has none, such as 'x'"),
+    (MODEL, fn.Recommendations(OF_INDEX, parents={0: 1, 1: 1}), "`duplicates` and `parents`"),
+    (fn.Scorer(lambda users: None, n_items=2), OF_INDEX, "must have queries, but has none. Give a Scorer `n_users`"),
+    (fn.Embeddings(USERS[:0], ITEMS), np.empty((0, 3), "i8"), "model` must have queries, but has none"),
+    (MODEL, np.array([[0], [2**64 - 1]], "u8"), "must fit int64, but one is 18446744073709551615. Pad rows with -1"),
+    (MODEL, np.array([0, 1]),
+        r"a row for each query, \(n_queries, k\), but its shape is \(2,\). Of one query give found\[None\]"),
+    (MODEL, {"q": [1]}, "ids of documents are whole numbers in the index, such as 1, but texts in the model"),
+    (MODEL, {"q": {"a": math.nan, "b": 1.0}}, "score of document a of query q must not be NaN"),
+    (MODEL, {"q": {"a", "b"}}, "`found` must have ids in rank order, but those of query 'q' are a set"),
+    (MODEL, (np.array([[0, 1], [1, 0]]), np.array([[1.0, 2.0], [2.0, 1.0]])), "best first|fall in all rows"),
+], error=fn.FastndcgError)  # fmt: skip
+test_wrong_use_in_other_calls = refuses(lambda call: call(), [
+    *((lambda number=number: fn.index_recall(MODEL, OF_INDEX, tolerance=number),
+       f"`tolerance` must be a number from 0 on, not {number}") for number in (-1, math.nan)),
+    (lambda: fn.compare(MODEL, {"one": OF_INDEX, "two": [[0]]}, "recall@1"),
+        "system 'two': .* a row for each of the 2"),
+    (lambda: fn.compare(MODEL, {"one": OF_INDEX, "two": [[1], [0]]}, convention="trec_eval"),
+        "`convention` must be left out for the recall of an index"),
+    (lambda: fn.compare(MODEL, {"one": OF_INDEX, "two": [[1], [0]]}, "recall@1", offsets=[0, 1]),
+        "`offsets` cuts arrays into queries"),
+    (lambda: fn.compare({"a": fn.index_recall(MODEL, OF_INDEX, "recall@1"), "b": fn.evaluate(*OF_QUERIES, "recall@1")}),
+        "'a' has recall of an index and 'b' has queries. Evaluate all by evaluate, or all by index_recall"),
+    (lambda: fn.gate(OF_QUERIES[0], fn.index_recall(MODEL, OF_INDEX, "recall@1"), OF_QUERIES[1]),
+        "'baseline' has recall of an index and 'candidate' has queries"),
+    (lambda: fn.evaluate(MODEL, OF_INDEX, "recall@1"), "For the recall of an index take fn.index_recall"),
+], error=fn.FastndcgError)  # fmt: skip
 
 
 def test_queries_that_the_model_lacks_are_counted():
