@@ -96,7 +96,12 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(items):
-    """Keep the tests of a slow peer in one worker: ranx compiles for half a minute, and Spark starts a JVM."""
+    """
+    Keep the tests of a slow peer in one worker: ranx compiles for half a minute, and Spark starts a JVM.
+
+    The test that compiles all kernels begins: it takes as long as half of the other stress tests.
+    """
+    items.sort(key=lambda item: "test_both_ways" not in item.nodeid)
     for item in items:
         peer = re.search("ranx|spark", item.nodeid)
         if peer:
