@@ -133,7 +133,7 @@ def add_gains(
     Compute DCG at each cutoff where different labels have different gains.
 
     Hits below the last cutoff are skipped: with 60 hits a query and a cutoff of 10, this takes a fourth of the time. A
-    product with 0 or 1 takes half the time of a branch at the other cutoffs.
+    product with 0 or 1 takes two thirds of the time of a condition at the other cutoffs.
     """
     all_discounts = DiscountSums(discounts, discount_sums, discount_rests)
     n_queries = hit_offsets.shape[0] - 1
