@@ -167,9 +167,9 @@ def test_mypy_checks_choices(tmp_path):
     )
     root = Path(fn.__file__).parents[1]  # mypy finds an installed package itself, and refuses its folder as a path
     path = {} if root.name == "site-packages" else {"MYPYPATH": str(root)}
+    (tmp_path / "mypy.ini").write_text("[mypy]\nfollow_imports=skip\n[mypy-fastndcg.*]\nfollow_imports=silent\n")
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", os.devnull, "--ignore-missing-imports", "--follow-imports",
-         "silent", "--cache-dir", str(tmp_path / "cache"), str(module)],
+        [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--no-incremental", str(module)],
         capture_output=True, text=True, cwd=tmp_path, env=os.environ | path, check=False,
     )  # fmt: skip
     errors = [line.split(":")[1] for line in done.stdout.splitlines() if "error:" in line]
@@ -177,31 +177,37 @@ def test_mypy_checks_choices(tmp_path):
     assert 'Revealed type is "str"' in done.stdout.replace("builtins.", "")
 
 
-def complete(line):
-    pytest.importorskip("argcomplete")
-    read, write = os.pipe()
-    environment = os.environ | {
-        "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\013", "COMP_LINE": line, "COMP_POINT": str(len(line.encode())),
-        "COMP_TYPE": "9", "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
-    }  # fmt: skip
-    code = f"import os; os.dup2({write}, 8); from fastndcg.cli import main; main()"
-    subprocess.run([sys.executable, "-c", code], pass_fds=[write], env=environment, check=True, stdout=subprocess.PIPE)
-    os.close(write)
-    with os.fdopen(read) as file:
-        return [word.strip() for word in file.read().split("\013") if word]
+COMPLETE = """
+import os, sys
+from fastndcg.cli import main
+for line in sys.stdin.read().splitlines():
+    if not os.fork():  # completion ends its process
+        os.environ |= {"COMP_LINE": line, "COMP_POINT": str(len(line.encode()))}
+        os.dup2(1, 8)
+        main()
+    os.wait()
+    os.write(1, b"\\n")
+"""
+COMPLETED = {
+    "fastndcg ev": ["evaluate", "evaluate-pairs"], "fastndcg evaluate -m bpr": ["bpref"],
+    "fastndcg evaluate -m ndcg@10,bpr": ["ndcg@10,bpref"], "fastndcg evaluate --convention lightg": ["lightgbm"],
+    "fastndcg conventions lightg": ["lightgbm"], "fastndcg metrics covera": ["coverage"],
+    "fastndcg compare --correction bo": ["bonferroni"], "fastndcg fuse --method wbo": ["wborda"],
+    "fastndcg tune-fusion --method 'wsum(norm=z": ["wsum(norm=z_score)"],
+    "fastndcg fuse --fusion-convention wea": ["weaviate"],
+}  # fmt: skip
 
 
 @pytest.mark.skipif(os.name == "nt", reason="argcomplete is for POSIX shells")
-@pytest.mark.parametrize(("line", "expected"), [
-    ("fastndcg ev", ["evaluate", "evaluate-pairs"]), ("fastndcg evaluate -m bpr", ["bpref"]),
-    ("fastndcg evaluate -m ndcg@10,bpr", ["ndcg@10,bpref"]), ("fastndcg evaluate --convention lightg", ["lightgbm"]),
-    ("fastndcg conventions lightg", ["lightgbm"]), ("fastndcg metrics covera", ["coverage"]),
-    ("fastndcg compare --correction bo", ["bonferroni"]), ("fastndcg fuse --method wbo", ["wborda"]),
-    ("fastndcg tune-fusion --method 'wsum(norm=z", ["wsum(norm=z_score)"]),
-    ("fastndcg fuse --fusion-convention wea", ["weaviate"]),
-])  # fmt: skip
-def test_shells_complete_commands_metrics_and_conventions(line, expected):
-    assert complete(line) == expected
+def test_shells_complete_commands_metrics_and_conventions():
+    pytest.importorskip("argcomplete")
+    environment = os.environ | {
+        "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\013", "COMP_TYPE": "9", "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
+    }  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", COMPLETE], input="\n".join(COMPLETED), env=environment, check=True,
+                          stdout=subprocess.PIPE, text=True)  # fmt: skip
+    found = [[word.strip() for word in line.split("\013") if word] for line in done.stdout.split("\n")[:-1]]
+    assert dict(zip(COMPLETED, found, strict=True)) == COMPLETED
 
 
 def test_completion_is_for_shells_only(monkeypatch):

@@ -3,12 +3,10 @@
 import csv
 import io
 import json
-import os
 import sys
 from pathlib import Path
 
 import pytest
-from terminals import run_on_terminal
 
 import fastndcg as fn
 from fastndcg.cli import files as input_files
@@ -146,15 +144,17 @@ class TestCompare:
             run("compare", *runs, *more, "-m", "map", "--baseline", "other", "--html", "report.html")
             assert f"<title>{title}</title>" in (files / "report.html").read_text(encoding="utf-8")
 
-    @pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is Unix's")
-    @pytest.mark.parametrize("no_color", ["", pytest.param("1", marks=pytest.mark.stress)])
-    def test_colours_on_a_terminal(self, runs, no_color):
-        """Colours appear on a terminal unless NO_COLOR is set."""
-        environment = os.environ | {"TERM": "xterm", "NO_COLOR": no_color, "PYTHONIOENCODING": "utf-8"}
-        command = [sys.executable, "-m", "fastndcg", "compare", *runs, "-m", "map"]
-        _, shown, _ = run_on_terminal(command, "stdout", env=environment)
-        assert ("\x1b[1mAP" in shown) == (not no_color)
-        assert "won/tied/lost" in shown
+    @pytest.mark.parametrize(("term", "no_color", "is_terminal", "has_colours"), [
+        ("xterm", "", True, True), ("xterm", "1", True, False), ("dumb", "", True, False), ("xterm", "", False, False),
+    ])  # fmt: skip
+    def test_colours_on_a_terminal(self, runs, shown, monkeypatch, term, no_color, is_terminal, has_colours):
+        """Colours appear on a terminal that has some unless NO_COLOR is set."""
+        for name, value in (("TERM", term), ("NO_COLOR", no_color)):
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+        out = shown("compare", *runs, "-m", "map")
+        assert ("\x1b[1mAP" in out) == has_colours
+        assert "won/tied/lost" in out
 
     def test_terminals_without_unicode(self, runs, run, monkeypatch):
         monkeypatch.setenv("COLUMNS", "120")

@@ -96,8 +96,9 @@ def ids(request, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("option", LINES)
-def test_each_option_reads_each_format(ids, run, option):
-    """The output is that of lines of text, which have a tab or an id."""
+def test_each_option_reads_each_format(ids, run, option, monkeypatch):
+    """The output is that of lines of text, which have a tab or an id. A report stands for the texts that it gets."""
+    monkeypatch.setattr("fastndcg.reports.page.page", lambda *_, queries, **__: repr(queries))
     line, *names = LINES[option]
     queries, documents, parents = ids
     values = {

@@ -12,16 +12,16 @@ from fastndcg.rankings.rankings import Rankings
 
 # of so many equal scores so many are relevant, and so many ranks count
 LARGE_GROUPS = [
-    (3000, 1500, 1000), (1000, 500, 1000), (3000, 10, 7), (3000, 2990, 20), (100_000, 1, 1), (100_000, 2, 5),
+    (1200, 600, 400), (1200, 600, 1200), (3000, 10, 7), (3000, 2990, 20), (100_000, 1, 1), (100_000, 2, 5),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("n", "n_relevant", "k"), LARGE_GROUPS)
 def test_chances_in_large_tie_groups_are_exact(n, n_relevant, k):
     """Quotients of whole binomial coefficients: the kernels lose no digit of them among thousands of equal scores."""
-    n_most = min(k, n_relevant)
-    chance_of = [comb(n_relevant, x) * comb(n - n_relevant, k - x) / comb(n, k) for x in range(n_most + 1)]
-    chance_first = [comb(n - r, n_relevant - 1) / comb(n, n_relevant) for r in range(1, min(k, n - n_relevant + 1) + 1)]
+    n_most, draws, places = min(k, n_relevant), comb(n, k), comb(n, n_relevant)  # draws and places exceed float64
+    chance_of = [comb(n_relevant, x) * comb(n - n_relevant, k - x) / draws for x in range(n_most + 1)]
+    chance_first = [comb(n - r, n_relevant - 1) / places for r in range(1, min(k, n - n_relevant + 1) + 1)]
 
     def precisions(among, x):
         """Expected sum of P@r over the ranks r = 1 … k of those of x relevant documents among so many."""
@@ -29,7 +29,7 @@ def test_chances_in_large_tie_groups_are_exact(n, n_relevant, k):
 
     of_hits = fsum(chance_of[x] * precisions(k, x) / x for x in range(1, n_most + 1))
     expected = {
-        f"Success@{k}": (comb(n, k) - comb(n - n_relevant, k)) / comb(n, k),
+        f"Success@{k}": (draws - comb(n - n_relevant, k)) / draws,
         f"RR@{k}": fsum(chance / r for r, chance in enumerate(chance_first, 1)),
         f"P@{k}": fsum(x * chance for x, chance in enumerate(chance_of)) / k,
         f"AP@{k}": precisions(n, n_relevant) / n_relevant,
@@ -41,13 +41,14 @@ def test_chances_in_large_tie_groups_are_exact(n, n_relevant, k):
     assert hits_only.means() == pytest.approx([of_hits], rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize(("n", "n_relevant"), [(3000, 1500), (1000, 10), (3000, 2990), (30_000, 2), (100_000, 1)])
+@pytest.mark.parametrize(("n", "n_relevant"), [(1200, 600), (1000, 10), (3000, 2990), (30_000, 2), (100_000, 1)])
 @pytest.mark.parametrize("recall", [0.01, 0.5, 1])
 def test_precision_at_recall_of_large_tie_groups_is_exact(n, n_relevant, recall):
     wanted = next(i for i in range(1, n_relevant + 1) if i / n_relevant >= recall)
     ranks = range(wanted, n - n_relevant + wanted + 1)
     cases = (comb(r - 1, wanted - 1) * comb(n - r, n_relevant - wanted) for r in ranks)
-    expected = fsum(wanted / r * (case / comb(n, n_relevant)) for r, case in zip(ranks, cases, strict=True))
+    places = comb(n, n_relevant)
+    expected = fsum(wanted / r * (case / places) for r, case in zip(ranks, cases, strict=True))
     metric = fn.Metric("PatR", recall=recall)
     result = fn.evaluate([1] * n_relevant + [0] * (n - n_relevant), [0.5] * n, metric, groups=[n])
     assert result[metric] == pytest.approx([expected], rel=1e-12, abs=0)
@@ -121,26 +122,28 @@ def test_compat_of_large_groups():
 
 
 def test_compat_skips_tied_hits_that_change_no_digit(monkeypatch):
-    n_documents, n_relevant = 2000, 1000
-    tails = np.empty(2049)
-    getattr(cascades.fill_tail_weights, "py_func", cascades.fill_tail_weights)(0.5, 2**31 - 1, tails)
-    weigh = getattr(cascades.expected_tail_weight, "py_func", cascades.expected_tail_weight)
+    for name in ("tail_weight", "fill_tail_weights", "expected_tail_weight", "count_positive", "find_first_place",
+                 "count_same_label", "match_labels"):  # fmt: skip
+        function = getattr(cascades, name)
+        monkeypatch.setattr(cascades, name, getattr(function, "py_func", function))  # compiling takes longer
+    n_documents, n_relevant = 1000, 500
+    tails, weigh = np.empty(2049), cascades.expected_tail_weight
+    cascades.fill_tail_weights(0.5, 2**31 - 1, tails)
     expected = 0.0
     for j in range(1, n_relevant + 1):
         expected += weigh(tails, j, 0, n_documents, n_relevant, j)
     calls = []
     monkeypatch.setattr(cascades, "expected_tail_weight", lambda *given: calls.append(1) or weigh(*given))
-    match = getattr(cascades.match_labels, "py_func", cascades.match_labels)
     ties = np.full(n_relevant, n_documents, "i4")
     ones, offsets = np.ones(n_relevant), np.array([0, n_relevant])
     value = np.zeros(1)
     above, n_matched = np.zeros(n_relevant, "i4"), np.zeros(n_relevant + 1, "i4")
-    match(above, ties, ones, offsets, ones, offsets, tails, n_matched, value)
+    cascades.match_labels(above, ties, ones, offsets, ones, offsets, tails, n_matched, value)
     assert value[0] == expected
     assert len(calls) < 200
 
 
-@pytest.mark.parametrize(("n", "n_judged"), [(300, 300), (300, 200), (300, 7), (2000, 2), (2000, 1)])
+@pytest.mark.parametrize(("n", "n_judged"), [(300, 300), (300, 200), (300, 7), (1200, 2), (1200, 1)])
 def test_infap_of_large_tie_groups_is_exact(n, n_judged):
     n_relevant, others, judged = (n_judged + 2) // 3, n - 1, n_judged - 1
     terms = []

@@ -211,9 +211,9 @@ def test_method_learns_from_other_queries():
 def test_memory_is_that_of_the_union(n_runs):
     """A document takes some bytes for each run, whatever the number of queries: no table of all documents is made."""
     rng = np.random.default_rng(0)
-    queries = np.repeat(np.arange(300), 50)
+    queries = np.repeat(np.arange(100), 50)
     runs = [
-        fn.Run(queries, np.concatenate([rng.permutation(5000)[:50] for _ in range(300)]), rng.random(len(queries)))
+        fn.Run(queries, np.concatenate([rng.permutation(5000)[:50] for _ in range(100)]), rng.random(len(queries)))
         for _ in range(n_runs)
     ]
     for method in ("rrf(k=60)", "wsum(norm=min_max)", "condorcet"):

@@ -1,6 +1,5 @@
 """Results as files: every value comes back, and nothing damaged or foreign is read."""
 
-import copy
 import functools
 import json
 import math
@@ -94,10 +93,11 @@ def test_fields_of_another_kind_are_refused(tmp_path):
     del fields["checksum"]
     n_refused = 0
     for *above, last in filter(None, list_places(fields)):
+        owner = functools.reduce(operator.getitem, above, fields)
+        kept = owner[last]
         for value in (None, True, -1, 1.5, 10**400, math.inf, "x", [], [[]], {}, {"a": []}):
-            other = copy.deepcopy(fields)
-            functools.reduce(operator.getitem, above, other)[last] = value
-            path.write_text(json.dumps(add_checksum(other)))
+            owner[last] = value
+            path.write_text(json.dumps(add_checksum(fields)))
             try:
                 result = fn.load_result(path)
             except fn.InvalidInputError:
@@ -105,6 +105,7 @@ def test_fields_of_another_kind_are_refused(tmp_path):
             else:
                 assert len(result.to_dict()) == len({*result.query_ids.tolist()})
                 assert all((str(result), result.to_json(), result.mean()))
+        owner[last] = kept
     assert n_refused > 300
 
 

@@ -247,8 +247,8 @@ import os
 import numpy as np, fastndcg as fn
 from fastndcg.scoring.files import read_embeddings
 rng = np.random.default_rng(0)
-liked = fn.Interactions(rng.integers(0, 400_000, 2000), offsets=np.arange(2001), n_items=400_000)
-users = rng.standard_normal((2000, 16), "f4")
+liked = fn.Interactions(rng.integers(0, 400_000, 200), offsets=np.arange(201), n_items=400_000)
+users = rng.standard_normal((200, 16), "f4")
 
 def expect(call, name):
     try:
@@ -257,7 +257,7 @@ def expect(call, name):
         assert name in str(error) and "another program cut it" in str(error), error
         print("refused")
 
-np.save("items.npy", np.tile(users, (200, 1)))
+np.save("items.npy", np.tile(users, (2000, 1)))
 np.save("users.npy", users)
 model = read_embeddings("users.npy,items.npy")
 cut = lambda n, total: os.truncate("items.npy", 100_000)

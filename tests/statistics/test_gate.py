@@ -81,7 +81,7 @@ def test_gate_has_exact_bounds_and_bounds_have_exact_p_values():
 
 def test_exact_bounds_have_their_p_value():
     """By enumeration: with a difference at the bound, at most 5 % of the samples score as high, and nearly as many."""
-    for wins, losses, n in ((0, 5, 30), (1, 1, 5), (2, 9, 40), (0, 0, 8)):
+    for wins, losses, n in ((0, 5, 30), (1, 1, 5), (2, 9, 25), (0, 0, 8)):
         bound = intervals.compute_exact_upper_bound(wins, losses, n, 0.05)
         more, fewer = (counts.ravel() for counts in np.indices((n + 1, n + 1)))
         more, fewer = more[more + fewer <= n], fewer[more + fewer <= n]
@@ -91,7 +91,7 @@ def test_exact_bounds_have_their_p_value():
             stats.multinomial.pmf(
                 np.stack([more, fewer, n - more - fewer], 1), n, [share + bound, share, 1 - bound - 2 * share]
             )[as_low].sum()
-            for share in np.linspace(max(0, -bound) + 1e-9, (1 - bound) / 2 - 1e-9, 400)
+            for share in np.linspace(max(0, -bound) + 1e-9, (1 - bound) / 2 - 1e-9, 100)
         )
         assert 0.045 < p < 0.0502
 
@@ -293,15 +293,15 @@ def test_texts():
 
 
 def test_sequential_bounds_hold_at_every_number():
-    """Of 400 sequences, the share in which a bound was ever wrong up to 300 values is below alpha."""
+    """Of 200 sequences, the share in which a bound was ever wrong up to 300 values is below alpha."""
     generator = np.random.default_rng(9)
     n_wrong = 0
-    for _ in range(400):
+    for _ in range(200):
         values = (generator.random(300) < 0.7).astype("f8")
         n_wrong += any(
             intervals.compute_sequential_bounds(values[:n], 0.1)[0] > 0.7 for n in (5, 10, 20, 40, 80, 160, 300)
         )
-    assert n_wrong / 400 < 0.1
+    assert n_wrong / 200 < 0.1
 
 
 def test_sequential_bound_by_hand():
@@ -353,11 +353,11 @@ DIFFERENCES = {  # of the skew that other bounds cannot see: values, and their c
 
 @pytest.mark.parametrize("name", DIFFERENCES)
 def test_betting_bounds_hold_for_skewed_differences(name):
-    """Of 300 samples of 12 and of 60, at most 5 % have a bound that excludes the mean: in fact 1 %."""
+    """Of 100 samples of 12 and of 60, at most 5 % have a bound that excludes the mean: in fact 1 %."""
     values, chances = map(np.array, DIFFERENCES[name])
     generator = np.random.default_rng(3)
     for n in (12, 60):
-        drawn_values = generator.choice(values, (300, n), p=chances)
+        drawn_values = generator.choice(values, (100, n), p=chances)
         bounds = np.array([intervals.find_betting_bounds(own, (-1.0, 1.0), 0.05) for own in drawn_values])
         assert (bounds[:, 0] > values @ chances).mean() <= 0.05
         assert (bounds[:, 1] < values @ chances).mean() <= 0.05

@@ -45,13 +45,13 @@ def test_tiers_are_cut_where_every_pair_is_sure():
 
 @pytest.mark.parametrize(("unit", "n_sets", "n"), [("queries", 1, 30), ("queries", 4, 12), ("datasets", 12, 5)])
 def test_equal_systems_share_rank_one(unit, n_sets, n):
-    """Of 60 leaderboards of eight systems that do not differ, at least 90 % have 1 in each rank set."""
+    """Of 30 leaderboards of eight systems that do not differ, at least 90 % have 1 in each rank set."""
     generator = np.random.default_rng(17)
     covered = 0
-    for seed in range(60):
+    for seed in range(30):
         tables = [np.clip(generator.beta(1, 1, (n, 1)) + generator.normal(0, 0.2, (n, 8)), 0, 1) for _ in range(n_sets)]
         covered += all(row.rank_low == 1 for row in board(tables, unit, replicates=500, seed=seed).rows)
-    assert covered / 60 >= 0.9  # the calibration page has 0.94 and more, of many more repeats
+    assert covered / 30 >= 0.9  # the calibration page has 0.94 and more, of many more repeats
 
 
 def test_equal_to_the_bit():
