@@ -2,12 +2,13 @@
 
 import array
 import collections
+import operator
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import refused, refuses
 
 import fastndcg as fn
 from fastndcg.errors import join_names, shorten
@@ -141,7 +142,7 @@ def compare():
     return fn.compare(COMPARED)
 
 
-MISTAKES = {
+test_typical_mistakes_are_told_what_to_pass = refuses(operator.call, {
     "a cutoff by place": (lambda: fn.ndcg(*ARRAYS, 10), "The cutoff is a keyword: k=10"),
     "a cutoff by place, arrays": (lambda: fn.reciprocal_rank(*ARRAYS, 5), "cutoff is a keyword: k=5"),
     "the mean of a metric": (lambda: RESULT.mean("rr"), r"For the mean of one metric take mean\(\)\['RR'\]"),
@@ -183,13 +184,7 @@ MISTAKES = {
         for what in ("weights", "clusters", "strata")},
     "segments by numbers": (lambda: fn.compare(COMPARED).by({7: 1}), "^`segments` must have the ids of"),
     "another convention": (lambda: fn.conventions["default"].difference("lightgmb"), "Did you mean 'lightgbm'"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_typical_mistakes_are_told_what_to_pass(mistake):
-    call, message = MISTAKES[mistake]
-    refused(message, call, error=fn.FastndcgError)
+}, error=fn.FastndcgError)  # fmt: skip
 
 
 def test_a_convention_is_compared_with_a_name():

@@ -16,24 +16,18 @@ import scipy.sparse
 from refusals import refused
 
 import fastndcg as fn
-from fastndcg.cli import main
 from fastndcg.integrations import ragas
 
 QRELS = {"1": {"a": 1}, "2": {"c": 1}}
 
 
-def test_a_run_without_any_judged_document_has_a_note(tmp_path, capsys):
+def test_a_run_without_any_judged_document_has_a_note():
     qrels = {"q1": {"S1-A1": 1, "S1-A2": 0}, "q2": {"S2-A1": 1}}
     run = {"q2": {"2-A1": 0.5}, "q1": {"1-A1": 0.5, "1-A2": 0.1}}
     note = "no document of the run is judged: the qrels have 'S1-A1', the run has '1-A1'. Are ids alike?"
     result = fn.evaluate(qrels, run, "rr")
     assert (result.means(), result.notes) == ([0.0], (note,))
     assert note in str(result)
-    fn.Qrels(qrels).write(tmp_path / "q")
-    fn.Run(run).write(tmp_path / "r")
-    assert main(["evaluate", str(tmp_path / "q"), str(tmp_path / "r"), "-m", "rr"]) == 0
-    assert note in capsys.readouterr().out
-    assert any(note in line for line in compared_notes(qrels, {"a": run, "b": qrels}))
     assert fn.evaluate(qrels, {"q1": {"S1-A2": 0.5}, "q2": {"x": 1}}, "rr").notes == ()
 
 
@@ -42,7 +36,8 @@ def test_the_report_has_the_notes_below_the_table(kind, tmp_path):
     half = {"1": {"a": 1.0}, "2": {"x": 2.0, "c": 1.0}}
     truth, systems, options, said = {
         "unjudged": (QRELS, {"a": {"1": {"x": 1}, "2": {"y": 1}}, "b": half}, {}, "no document of the run is judged"),
-        "missing": (QRELS, {"a": QRELS, "b": half | {"3": {"d": 1}}}, {}, "queries of the run missing in the qrels: 1"),
+        "missing": (QRELS, {"a": QRELS, "b": half | {"3": {"d": 1}}}, {},
+                    "b: queries of the run missing in the qrels: 1 (skip)"),
         "lists of ids": ([[12, 5], [4, 8]], {"a": [[12, 34], [9, 4]], "b": [[1, 0], [0, 1]]}, {}, "lists of ids"),
         "left out": (
             QRELS, {"a": QRELS, "b": {"1": {"a": 1.0}}}, {"convention": "default(missing_in_run=skip)"},
@@ -56,18 +51,6 @@ def test_the_report_has_the_notes_below_the_table(kind, tmp_path):
     page = html.unescape(re.sub("<[^>]+>", "", (tmp_path / "page").read_text()))
     (note,) = [note for note in found.notes if said in note]
     assert note in page
-
-
-def compared_notes(qrels, systems):
-    return str(fn.compare(qrels, systems, "rr", test="t", interval="t")).splitlines()
-
-
-def test_compare_says_what_evaluate_says_of_queries_without_judgments():
-    run = {"1": {"a": 1.0}, "2": {"c": 1.0}, "3": {"d": 1.0}}
-    line = "queries of the run missing in the qrels: 1 (skip)"
-    assert line in str(fn.evaluate(QRELS, run, "rr"))
-    assert line in compared_notes(QRELS, {"a": run, "b": run})
-    assert f"a: {line}" in compared_notes(QRELS, {"a": run, "b": QRELS})
 
 
 def test_arrays_that_look_like_lists_of_ids_have_a_note():

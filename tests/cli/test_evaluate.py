@@ -95,8 +95,10 @@ class TestEvaluate:
 
     def test_output_goes_to_a_file(self, files, run):
         before = set(os.listdir())
-        expected = run("evaluate", "qrels.txt", "good.run")[1]
-        assert run("evaluate", "qrels.txt", "good.run", "-o", "out.txt") == (0, "", "out.txt written\n")
+        command = ("evaluate", "qrels.txt", "good.run")
+        _, expected, _ = printed = run(*command)
+        assert run(*command, "-o", "-") == run(*command, "-o", "/dev/stdout") == printed
+        assert run(*command, "-o", "out.txt") == (0, "", "out.txt written\n")
         assert (files / "out.txt").read_text(encoding="utf-8") == expected
         assert set(os.listdir()) - before == {"out.txt"}
 
@@ -281,13 +283,6 @@ def test_undefined_everywhere_is_null_and_nan(files, run):
     assert outputs["csv"][1].splitlines()[1].startswith("good,nan,1,1,")
     assert outputs["trec"][1].split() == ["map", "all", "nan"]
     assert outputs["table"][1].splitlines()[1].split() == ["AP", "nan", "1", "1"]
-
-
-def test_standard_output_by_its_name(files, run):
-    expected = run("evaluate", "qrels.txt", "good.run")
-    assert run("evaluate", "qrels.txt", "good.run", "-o", "-") == expected
-    assert run("evaluate", "qrels.txt", "good.run", "-o", "/dev/stdout") == expected
-    assert not (files / "-").exists()
 
 
 def test_columns_of_each_side(files, shown):

@@ -33,12 +33,14 @@ PARAMETERS = pytest.mark.parametrize("name", TABLE_FORMS)
 
 
 @pytest.mark.parametrize("memory", [None, "8kB"])
-@pytest.mark.parametrize("table", [GOOD, MIXED], ids=["sorted", "mixed"])
+@pytest.mark.parametrize("table", [GOOD, MIXED, LISTS], ids=["sorted", "mixed", "lists"])
 @PARAMETERS
 def test_rows_with_scores(tmp_path, name, table, memory):
-    expected = fn.evaluate(table, metrics=METRICS, convention="trec_eval")
-    rows = fn.Rows(TABLE_FORMS[name](table, tmp_path), memory=memory)
-    result = fn.evaluate(rows, metrics=METRICS, convention="trec_eval")
+    if table is LISTS and (memory or name in ("structured array", "Dask")):
+        return  # have no lists, or too little memory for one
+    options = {"metrics": METRICS, "convention": "default" if table is LISTS else "trec_eval"}  # which needs documents
+    expected = fn.evaluate(table, **options)
+    result = fn.evaluate(fn.Rows(TABLE_FORMS[name](table, tmp_path), memory=memory), **options)
     assert result.values.tobytes() == expected.values.tobytes()
     assert result.query_ids.tolist() == expected.query_ids.tolist()
     assert result.n_tied == expected.n_tied
@@ -60,14 +62,6 @@ def test_judgments_and_runs(tmp_path, name):
     assert fn.compare(qrels, systems, "rr").rows[0].mean == fn.evaluate(qrels, run, "rr").mean()["RR"]
     if name not in FILES:
         assert len(fn.Run(make(tables[1], tmp_path))) == N
-
-
-@pytest.mark.parametrize("name", [name for name in TABLE_FORMS if name not in ("structured array", "Dask")])
-def test_columns_of_lists(tmp_path, name):
-    expected = fn.evaluate(LISTS, metrics=METRICS)
-    result = fn.evaluate(TABLE_FORMS[name](LISTS, tmp_path), metrics=METRICS)
-    assert result.values.tobytes() == expected.values.tobytes()
-    assert result.query_ids.tolist() == expected.query_ids.tolist()
 
 
 def test_lists_beyond_memory():

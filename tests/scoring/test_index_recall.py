@@ -1,7 +1,6 @@
 """The recall of an index: brute force over every candidate, with ties, repeats, padding and filters."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -223,6 +222,7 @@ def test_notes():
     clean = fn.index_recall(make_model("embeddings"), FOUND, "recall@40")
     assert f"the others are lost: {n_short}" in str(clean)
     assert "no candidates" not in str(clean)
+    assert list(clean.to_pandas().columns[-2:]) == ["first_lost", "relative_error"]
 
 
 def test_settings_of_an_index_in_a_comparison(tmp_path):
@@ -257,19 +257,6 @@ def test_cost():
     assert recall.cost().rows[1].difference == pytest.approx(expected.mean()["nDCG@2"] - 1)
     assert "exact search, index: nDCG@2 1.0000, " in str(recall)
     refused("`truth` must be given", fn.index_recall(model, FOUND).cost)
-
-
-def test_files_and_copies(tmp_path):
-    recall = fn.index_recall(make_model("embeddings", **IDS), FOUND, METRICS)
-    recall.save(tmp_path / "recall.json")
-    for other in (fn.load_result(tmp_path / "recall.json"), pickle.loads(pickle.dumps(recall))):
-        assert type(other) is fn.IndexRecall
-        np.testing.assert_array_equal(other.values, recall.values)
-        np.testing.assert_array_equal(other.first_lost, recall.first_lost)
-        np.testing.assert_array_equal(other.relative_error, recall.relative_error)
-        assert str(other) == str(recall)
-    frame = recall.to_pandas()
-    assert list(frame.columns[-2:]) == ["first_lost", "relative_error"]
 
 
 def test_the_command_gives_the_results_of_python(tmp_path, monkeypatch, run):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import refused
+from refusals import refused, refuses
 from strategies import examples
 from system_values import drawn, find_tango_score, results_by_name, results_of, settings, simple_design
 
@@ -354,7 +354,7 @@ class TestSegments:
 
 
 RESULT = results_of(drawn(13, 6)[0])
-BAD = {
+test_bad_input = refuses(lambda given: RESULT.confidence_interval("map", **given), {
     "weights of another length": ({"weights": [1, 2]},
         r"`weights` must have one value for each of the 6 queries, but its shape is \(2,\)"),
     "a negative weight": ({"weights": [1, 1, -1, 1, 1, 1]}, "`weights` must be finite and not negative.* q2 is -1"),
@@ -378,12 +378,7 @@ BAD = {
     "a negative seed": ({"seed": -1}, f"`seed` must be a whole number from 0 to {2**64 - 1}, not -1"),
     "a seed that is no number": ({"seed": None}, f"`seed` must be a whole number from 0 to {2**64 - 1}, not None"),
     "threads": ({"threads": 0}, "`threads` must be 1 or more"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("given", "message"), BAD.values(), ids=BAD)
-def test_bad_input(given, message):
-    refused(message, RESULT.confidence_interval, "map", **given)
+})  # fmt: skip
 
 
 def test_bad_segments():
