@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-from terminals import run_on_terminal
 
 import fastndcg as fn
 
@@ -129,6 +128,27 @@ def test_terminal_without_unicode_gets_the_rest():
     assert rb"J\xe4rvelin" in subprocess.run(line, env=environment, stdout=subprocess.PIPE, check=True).stdout
 
 
+def run_on_terminal(command, **options):
+    """Return the exit code, what the command writes to the standard error of a terminal, and its output."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, **options) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # Linux raises an error once the other side is closed
+                break
+            if not piece:
+                break
+            shown += piece
+        output = process.stdout.read()
+    os.close(ours)
+    return process.returncode, shown.decode(), output
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals: run on POSIX")
 def test_progress_shows_on_a_terminal(files):
     """A terminal shows long work on one line and clears it at the end. Standard output has only the result."""
@@ -138,7 +158,7 @@ def test_progress_shows_on_a_terminal(files):
     )
     arguments = ["compare", "qrels.txt", "good.run", "tied.run", "-m", "rr", "--json"]
     environment = os.environ | {"FASTNDCG_QUIET": "0"}
-    status, shown, out = run_on_terminal([sys.executable, "-c", code, *arguments], "stderr", env=environment)
+    status, shown, out = run_on_terminal([sys.executable, "-c", code, *arguments], env=environment)
     assert (status, json.loads(out)["metrics"]) == (0, ["RR"])
     assert "evaluating systems" in shown
     assert "\n" not in shown.strip()

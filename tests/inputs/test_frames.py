@@ -399,9 +399,6 @@ def test_judgments_with_subtopics(kind):
     made = kind(pl.DataFrame(TOPICS), columns={"label": "grade", "subtopic": "intent"})
     assert isinstance(made, fn.DiversityQrels)
     assert len(fn.evaluate(made, DICT, "s_recall@1")) == 2
-
-
-def test_judgments_without_subtopics():
     refused(r"`qrels` must have subtopics, but has none\. Take Qrels, or name", fn.DiversityQrels, {"q": {"d": 1}})
 
 

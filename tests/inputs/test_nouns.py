@@ -58,15 +58,10 @@ def test_queries_and_one_query():
     assert (len(run), len(qrels)) == (3, 3)
     assert {query: qrels[query] for query in qrels} == qrels.to_dict() == QRELS
     assert fn.DiversityQrels(TOPICS)["q1"] == TOPICS["q1"]
-
-
-def test_queries_that_are_whole_numbers():
-    run = fn.Run({7: {1: 2.0}, 8: {1: 1.0}})
-    assert list(run) == [7, 8]
-    assert run[7] == run[np.int64(7)] == {1: 2.0}
-    assert 7 in run
-    with pytest.raises(KeyError, match=r"ids, which are whole numbers, not '7'. Convert it"):
-        run["7"]
+    numbers = fn.Run({7: {1: 2.0}, 8: {1: 1.0}})
+    assert (list(numbers), 7 in numbers) == ([7, 8], True)
+    assert numbers[7] == numbers[np.int64(7)] == {1: 2.0}
+    refused(r"ids, which are whole numbers, not '7'. Convert it", numbers.__getitem__, "7", error=KeyError)
 
 
 def test_a_query_has_the_documents_that_count():

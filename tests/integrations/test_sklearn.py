@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from refusals import refused
+from refusals import refused, refuses
 
 import fastndcg as fn
 from fastndcg.integrations.sklearn import mean_over_queries, scorer
@@ -39,9 +39,7 @@ class Data:
         return values
 
 
-@pytest.fixture
-def data():
-    return Data()
+DATA = Data()
 
 
 @pytest.fixture
@@ -50,110 +48,101 @@ def routing():
         yield
 
 
-def scores(data, scoring, frame=None, **options):
-    frame = data.frame if frame is None else frame
+def scores(scoring, frame=DATA.frame, **options):
     return selection.cross_val_score(
-        linear.Ridge(), frame, data.labels, scoring=scoring, cv=FOLDS, error_score="raise", **options
+        linear.Ridge(), frame, DATA.labels, scoring=scoring, cv=FOLDS, error_score="raise", **options
     )
 
 
-def test_groups_by_the_index(data):
+def test_groups_by_the_index():
     """A Series is looked up by the rows of each fold, whatever their order and its own."""
-    found = scores(data, scorer(METRIC, groups=data.series), groups=data.groups)
-    np.testing.assert_array_equal(found, data.expected(linear.Ridge()))
+    found = scores(scorer(METRIC, groups=DATA.series), groups=DATA.groups)
+    np.testing.assert_array_equal(found, DATA.expected(linear.Ridge()))
 
 
-def test_groups_in_a_column(data):
-    frame = data.frame.assign(qid=data.groups)
-    expected = data.expected(linear.Ridge(), frame)
+def test_groups_in_a_column():
+    frame = DATA.frame.assign(qid=DATA.groups)
+    expected = DATA.expected(linear.Ridge(), frame)
     for given, groups in ((frame, "qid"), (frame, 3), (frame.to_numpy(), 3), (frame, -1)):
-        found = scores(data, scorer(METRIC, groups=groups), given, groups=data.groups)
+        found = scores(scorer(METRIC, groups=groups), given, groups=DATA.groups)
         np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
-def test_groups_by_metadata_routing(data, routing):
+def test_groups_by_metadata_routing(routing):
     scoring = scorer(METRIC).set_score_request(groups=True)
-    found = scores(data, scoring, params={"groups": data.groups})
-    np.testing.assert_array_equal(found, data.expected(linear.Ridge()))
+    found = scores(scoring, params={"groups": DATA.groups})
+    np.testing.assert_array_equal(found, DATA.expected(linear.Ridge()))
 
 
-def test_grid_search_by_routing(data, routing):
+def test_grid_search_by_routing(routing):
     scoring = {
         "ndcg": scorer(METRIC).set_score_request(groups=True),
         "map": scorer("map").set_score_request(groups=True),
     }
     search = selection.GridSearchCV(
         linear.Ridge(), {"alpha": [0.1, 100.0]}, scoring=scoring, refit="ndcg", cv=FOLDS, error_score="raise"
-    ).fit(data.frame, data.labels, groups=data.groups)
+    ).fit(DATA.frame, DATA.labels, groups=DATA.groups)
     for place, alpha in enumerate([0.1, 100.0]):
         for name, metric in (("ndcg", METRIC), ("map", "map")):
-            expected = np.mean(data.expected(linear.Ridge(alpha=alpha), metric=metric))
+            expected = np.mean(DATA.expected(linear.Ridge(alpha=alpha), metric=metric))
             assert search.cv_results_[f"mean_test_{name}"][place] == pytest.approx(expected, rel=1e-13)
 
 
-def test_grid_search_by_a_series(data):
-    scoring = scorer(METRIC, groups=data.series)
+def test_grid_search_by_a_series():
+    scoring = scorer(METRIC, groups=DATA.series)
     grid = {"alpha": [0.1, 1e6]}
     search = selection.GridSearchCV(linear.Ridge(), grid, scoring=scoring, cv=FOLDS, error_score="raise")
-    search.fit(data.frame, data.labels, groups=data.groups)
-    means = [np.mean(data.expected(linear.Ridge(alpha=alpha))) for alpha in grid["alpha"]]
+    search.fit(DATA.frame, DATA.labels, groups=DATA.groups)
+    means = [np.mean(DATA.expected(linear.Ridge(alpha=alpha))) for alpha in grid["alpha"]]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-13)
     assert search.best_params_ == {"alpha": grid["alpha"][int(np.argmax(means))]}
 
 
-def test_scorers_go_to_other_processes(data):
-    for scoring in (scorer(METRIC, groups=data.series, convention="lightgbm"), scorer(METRIC, groups="qid", threads=1)):
+def test_scorers_go_to_other_processes():
+    for scoring in (scorer(METRIC, groups=DATA.series, convention="lightgbm"), scorer(METRIC, groups="qid", threads=1)):
         again = pickle.loads(pickle.dumps(scoring))
         assert repr(again) == repr(scoring)
-    model = linear.Ridge().fit(data.frame, data.labels)
-    again = pickle.loads(pickle.dumps(scorer(METRIC, groups=data.series)))
-    assert again(model, data.frame, data.labels) == scorer(METRIC, groups=data.series)(model, data.frame, data.labels)
+    model = linear.Ridge().fit(DATA.frame, DATA.labels)
+    again = pickle.loads(pickle.dumps(scorer(METRIC, groups=DATA.series)))
+    assert again(model, DATA.frame, DATA.labels) == scorer(METRIC, groups=DATA.series)(model, DATA.frame, DATA.labels)
 
 
-def test_scores_of_a_classifier(data):
+def test_scores_of_a_classifier():
     """`response_method` chooses what ranks: the probability of being relevant."""
-    relevant = data.labels > 2
-    model = linear.LogisticRegression().fit(data.frame, relevant)
-    scoring = scorer(METRIC, groups=data.series, response_method="predict_proba", convention="sklearn")
+    relevant = DATA.labels > 2
+    model = linear.LogisticRegression().fit(DATA.frame, relevant)
+    scoring = scorer(METRIC, groups=DATA.series, response_method="predict_proba", convention="sklearn")
     expected = fn.evaluate(
-        relevant, model.predict_proba(data.frame)[:, 1], METRIC, query_ids=data.groups, convention="sklearn"
+        relevant, model.predict_proba(DATA.frame)[:, 1], METRIC, query_ids=DATA.groups, convention="sklearn"
     )
-    assert scoring(model, data.frame, relevant) == pytest.approx(expected.means()[0], rel=1e-13)
+    assert scoring(model, DATA.frame, relevant) == pytest.approx(expected.means()[0], rel=1e-13)
 
 
-def test_lower_is_better_with_a_sign(data):
+def test_lower_is_better_with_a_sign():
     """Of a metric that should be low, the scorer gives the mean times -1, so that a search takes the highest."""
-    model = linear.Ridge().fit(data.frame, data.labels)
-    with_sign = scorer("num_nonrel_judged_ret", groups=data.series)(model, data.frame, data.labels)
-    scores = model.predict(data.frame)
-    result = fn.evaluate(data.labels, scores, "num_nonrel_judged_ret", query_ids=data.groups)
+    model = linear.Ridge().fit(DATA.frame, DATA.labels)
+    with_sign = scorer("num_nonrel_judged_ret", groups=DATA.series)(model, DATA.frame, DATA.labels)
+    scores = model.predict(DATA.frame)
+    result = fn.evaluate(DATA.labels, scores, "num_nonrel_judged_ret", query_ids=DATA.groups)
     assert with_sign == -result.means()[0] < 0
 
 
-def test_sklearn_scorer_raises_without_groups(data):
-    with pytest.raises(fn.InvalidInputError, match=r"for nDCG@5\. Pass scorer\(…, groups=…\).*set_score_request"):
-        scores(data, scorer(METRIC), groups=data.groups)
-
-
-@pytest.mark.parametrize(("make", "given", "message"), [
-    (lambda data: data.series[:-1], lambda data: data.frame, "`groups` must have every row of X, but lacks"),
-    (lambda data: data.series, lambda data: data.frame.to_numpy(),
-        "X must have an index, because `groups` is a Series"),
-    (lambda data: "qid", lambda data: data.frame, "X has no column 'qid'"),
-    (lambda data: "qid", lambda data: data.frame.to_numpy(), "X has no column 'qid'"),
-    (lambda data: 0, lambda data: data.frame, "`groups` must be a column of whole numbers"),
+test_groups_that_are_not_there = refuses(
+    lambda groups, given: scores(scorer(METRIC, groups=groups), given, groups=DATA.groups), [
+    (DATA.series[:-1], DATA.frame, "`groups` must have every row of X, but lacks"),
+    (DATA.series, DATA.frame.to_numpy(), "X must have an index, because `groups` is a Series"),
+    ("qid", DATA.frame, "X has no column 'qid'"),
+    ("qid", DATA.frame.to_numpy(), "X has no column 'qid'"),
+    (0, DATA.frame, "`groups` must be a column of whole numbers"),
+    (None, DATA.frame, r"for nDCG@5\. Pass scorer\(…, groups=…\).*set_score_request"),
 ])  # fmt: skip
-def test_groups_that_are_not_there(data, make, given, message):
-    refused(message, lambda: scores(data, scorer(METRIC, groups=make(data)), given(data), groups=data.groups))
 
 
-@pytest.mark.parametrize(("groups", "message"), [
-    (lambda data: data.groups, r"Pass pandas\.Series\(groups, index=X\.index\)"),
-    (lambda data: pandas.Series([1, 2], index=["a", "a"]), "a unique index, but 'a' occurs twice"),
-    (lambda data: True, "must be a column of X"),
+test_bad_groups = refuses(lambda groups: scorer(METRIC, groups=groups), [
+    (DATA.groups, r"Pass pandas\.Series\(groups, index=X\.index\)"),
+    (pandas.Series([1, 2], index=["a", "a"]), "a unique index, but 'a' occurs twice"),
+    (True, "must be a column of X"),
 ])  # fmt: skip
-def test_bad_groups(data, groups, message):
-    refused(message, lambda: scorer(METRIC, groups=groups(data)))
 
 
 def test_bad_options():

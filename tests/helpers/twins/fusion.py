@@ -312,23 +312,17 @@ def arithmetic_mean(points, weights, number, single=float):
     return single(weighted_sum(points, weights, single=single) / weight) if weight else 0.0
 
 
-def geometric_mean(points, weights, number, single=float):
-    """Return the weighted geometric mean of the points above 0."""
+def mean_above_0(points, weights, number, single=float, *, is_harmonic=False):
+    """Return the weighted geometric, or harmonic, mean of the points above 0."""
     above = [value if value and value > 0 else None for value in points]
     total = 0.0
     for weight, value in zip(weights, above, strict=True):
-        total = single(total + weight * math.log(value)) if value else total
+        if value:
+            total = single(total + (single(weight / value) if is_harmonic else weight * math.log(value)))
     weight = sum_weights(above, weights, single)
+    if is_harmonic:
+        return single(weight / total) if total else 0.0
     return single(math.exp(single(total / weight))) if weight else 0.0
-
-
-def harmonic_mean(points, weights, number, single=float):
-    """Return the weighted harmonic mean of the points above 0."""
-    above = [value if value and value > 0 else None for value in points]
-    total = 0.0
-    for weight, value in zip(weights, above, strict=True):
-        total = single(total + single(weight / value)) if value else total
-    return single(sum_weights(above, weights, single) / total) if total else 0.0
 
 
 def condorcet(places, documents, weights):
@@ -356,6 +350,6 @@ COMBINATIONS = {
     "wmnz": lambda points, weights, number: sum(list_counted(points)) * sum_weights(points, weights),
     "log_mnz": lambda points, weights, number: sum(list_counted(points)) * math.log(len(list_counted(points)) + number),
     "comb_gmnz": comb_gmnz, "weighted_sum": weighted_sum, "arithmetic_mean": arithmetic_mean,
-    "geometric_mean": geometric_mean, "harmonic_mean": harmonic_mean,
+    "geometric_mean": mean_above_0, "harmonic_mean": functools.partial(mean_above_0, is_harmonic=True),
 }  # fmt: skip
 IN_FLOAT32 = ("weighted_sum", "arithmetic_mean", "geometric_mean", "harmonic_mean")

@@ -206,53 +206,6 @@ def test_differences_that_are_all_equal_have_no_p_value(session, spark, interval
     check_row(row, expected)
 
 
-@pytest.mark.parametrize(("change", "options", "message"), [
-    ({"score": "IF(id = 17, NULL, score)"}, {}, "column 'score' must have no null, but has one for query 'q2'"),
-    ({"query": "IF(id = 17, NULL, query)"}, {}, "column 'query' must have no null, but has one"),
-    ({"score": "IF(id = 17, double('nan'), score)"}, {}, r"`scores` must not be NaN, but .* \(query q2\) is nan"),
-    ({"label": "IF(id = 17, -1, label)"}, {}, r"`labels` must not be negative, but .* \(query q2\) is -1"),
-    ({"document": "'d1'"}, {}, "a document must stand once in a query, but document d1 of query q"),
-    ({"score": "string(score)"}, {}, "column 'score' of `truth` must hold numbers, but its type is string"),
-    ({"query": "score"}, {}, "column 'query' of `truth` must hold texts or whole numbers"),
-    ({}, {"score": "points"}, "`score` must name a column of `truth`, which has .*, not 'points'"),
-    ({}, {"order": "points"}, "`order` must name a column of `truth`, which has .*, not 'points'"),
-    ({}, {"metrics": "median(rr)"}, r"median\(RR\) needs the values of single queries"),
-])  # fmt: skip
-def test_wrong_rows(session, spark, change, options, message):
-    columns = {"query": "concat('q', id % 5)", "document": "string(id)", "label": "int(id % 2)", "score": "double(id)"}
-    frame = session.range(50).selectExpr("id", *(f"{text} AS {name}" for name, text in columns.items()))
-    frame = frame.selectExpr(*(f"{change.get(name, name)} AS {name}" for name in columns))
-    refused(message, spark.evaluate, frame, **{"metrics": "rr", **options})
-
-
-@pytest.mark.parametrize(("change", "message"), [
-    ({"query": "concat('x', query)"}, "qrels and run must have a query in common, but have none"),
-    ({"document": "'d1'"}, "the run: a document must stand once in a query, but document d1 of query q"),
-    ({"score": "double('nan')"}, "score of document .* of query q. must not be NaN"),
-    ({"score": "IF(document = '7', NULL, score)"}, "'score' of the run must have no null, but has .* query 'q2'"),
-    ({"document": "int(document)"}, "ids of document must have one type, but are texts in the qrels"),
-])  # fmt: skip
-def test_wrong_pairs(session, spark, change, message):
-    frame = session.range(50).selectExpr("concat('q', id % 5) AS query", "string(id) AS document", "id % 2 AS label")
-    columns = ("query", "document", "score")
-    run = frame.selectExpr("query", "document", "double(document) AS score")
-    run = run.selectExpr(*(f"{change.get(name, name)} AS {name}" for name in columns))
-    refused(message, spark.evaluate, frame, run, "rr")
-    refused(message, spark.compare, frame, {"a": run, "b": run}, "rr")
-
-
-def test_wrong_arguments(session, spark):
-    frame = session.range(3).selectExpr("id AS query", "id AS document", "id AS label")
-    run = session.range(3).selectExpr("id AS query", "id AS document", "id AS score")
-    with pytest.raises(fn.InvalidTypeError, match=r"`truth` must be a DataFrame of Spark 3\.5 or later, not DataFrame"):
-        spark.evaluate(draw_rows(), "rr")
-    refused(r"must have one column of label ids .* Give label=NAME", spark.evaluate, run, "rr")
-    refused("`partitions` must be a whole number of 1 or more", spark.evaluate, frame, run, "rr", partitions=0)
-    refused("`systems` must have two systems or more, got 1", spark.compare, frame, {"a": run}, "rr")
-    with pytest.raises(fn.InvalidInputError, match="`baseline` must be the name of a system, got 'c'"):
-        spark.compare(frame, {"a": run, "b": run}, "rr", baseline="c")
-
-
 def test_tasks_take_their_cpus(session, spark, monkeypatch):
     import pyspark
 
@@ -407,11 +360,6 @@ def test_texts_with_a_collation_are_compared_by_bytes(session, spark):
     assert ordered.means() == spark.evaluate(plain, TWO, order="document", convention="default(ties=input)").means()
 
 
-def test_subtopics_are_refused(session, spark):
-    message = "`truth` must have no subtopics, but column 'subtopic'"
-    refused(message, spark.evaluate, make_frame(session, subtopic="1"), TWO)
-
-
 def test_custom_metrics_are_refused(session, spark):
     def count_labels(labels, above, ties, ideal, n_relevant, n_documents, k):
         return float(len(labels))
@@ -443,23 +391,45 @@ def test_errors_in_lists_name_the_query(session, spark):
         refused(message, spark.evaluate, frame, "rr")
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"score": "double('nan')"}, "system 'b': the run: score of document .* of query . must not be NaN"),
-    ({"score": "IF(id = 17, NULL, id)"}, "system 'b': column 'score' of the run must have no null"),
-    ({"document": "0"}, "system 'b': the run: a document must stand once in a query, but .* is in two rows"),
-    ({"score": "string(id)"}, "system 'b': column 'score' of `run` must hold numbers"),
-    ({"query": "string(id)"}, "system 'b': ids of query must have one type"),
+@pytest.mark.parametrize(("change", "options", "message"), [
+    ({"score": "IF(id = 17, NULL, id)"}, {}, "column 'score' must have no null, but has one for query 2"),
+    ({"query": "IF(id = 17, NULL, id)"}, {}, "column 'query' must have no null, but has one"),
+    ({"score": "IF(id = 17, double('nan'), id)"}, {}, r"`scores` must not be NaN, but .* \(query 2\) is nan"),
+    ({"label": "IF(id = 17, -1, 1)"}, {}, r"`labels` must not be negative, but .* \(query 2\) is -1"),
+    ({"document": "'d1'"}, {}, "a document must stand once in a query, but document d1 of query "),
+    ({"score": "string(id)"}, {}, "column 'score' of `truth` must hold numbers, but its type is string"),
+    ({"query": "double(id)"}, {}, "column 'query' of `truth` must hold texts or whole numbers"),
+    ({"subtopic": "1"}, {}, "`truth` must have no subtopics, but column 'subtopic'"),
+    ({}, {"score": "points"}, "`score` must name a column of `truth`, which has .*, not 'points'"),
+    ({}, {"order": "points"}, "`order` must name a column of `truth`, which has .*, not 'points'"),
+    ({}, {"metrics": "median(rr)"}, r"median\(RR\) needs the values of single queries"),
 ])  # fmt: skip
-def test_errors_of_comparisons_name_the_system(session, spark, change, message):
-    frame = make_frame(session)
-    runs = {"a": frame.drop("label"), "b": make_frame(session, **change).drop("label")}
-    refused(message, lambda: spark.compare(frame.drop("score"), runs, "rr"), error=fn.FastndcgError)
+def test_wrong_rows(session, spark, change, options, message):
+    refused(message, spark.evaluate, make_frame(session, **change), **{"metrics": "rr", **options})
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"query": "id + 100"}, "qrels and run must have a query in common, but have none"),
+    ({"query": "string(id)"}, "ids of query must have one type, but are "),
+    ({"document": "string(id)"}, "ids of document must have one type, but are "),
+    ({"document": "0"}, "the run: a document must stand once in a query, but document 0 of query . is in two rows"),
+    ({"score": "double('nan')"}, "the run: score of document .* of query . must not be NaN"),
+    ({"score": "IF(id = 17, NULL, id)"}, "column 'score' of the run must have no null, but has one for query 2"),
+    ({"score": "string(id)"}, "column 'score' of `(run|predictions)` must hold numbers"),
+])  # fmt: skip
+def test_wrong_pairs(session, spark, change, message):
+    """A comparison names the system."""
+    frame, run = make_frame(session), make_frame(session, **change).drop("label")
+    qrels, systems = frame.drop("score"), {"a": frame.drop("label"), "b": run}
+    refused(message, spark.evaluate, qrels, run, "rr", error=fn.FastndcgError)
+    refused(f"system 'b': {message}", spark.compare, qrels, systems, "rr", error=fn.FastndcgError)
 
 
 def test_errors_of_arguments(session, spark):
     frame = make_frame(session)
     qrels, run, other = frame.drop("score"), frame.drop("label"), draw_places()
     for message, call, *arguments in (
+        (r"`truth` must be a DataFrame of Spark 3\.5 or later, not DataFrame", spark.evaluate, other, "rr"),
         (r"system 'b': `run` must be a DataFrame of Spark", spark.compare, qrels, {"a": run, "b": other}, "rr"),
         (r"`predictions` must be a DataFrame of Spark .*, not DataFrame", spark.evaluate, qrels, other),
         (r"`predictions` must be .*, not str\. Give all metrics as one text", spark.evaluate, frame, "ap", "ndcg"),
@@ -467,6 +437,11 @@ def test_errors_of_arguments(session, spark):
         refused(message, call, *arguments, error=fn.InvalidTypeError)
     message = "system 'b': `run` must have one column of score ids or values"
     refused(message, spark.compare, qrels, {"a": run, "b": run.drop("score")}, "rr")
+    refused(r"must have one column of label ids .* Give label=NAME", spark.evaluate, run, "rr")
+    refused("`partitions` must be a whole number of 1 or more", spark.evaluate, qrels, run, "rr", partitions=0)
+    refused("`systems` must have two systems or more, got 1", spark.compare, qrels, {"a": run}, "rr")
+    message = "`baseline` must be the name of a system, got 'c'"
+    refused(message, spark.compare, qrels, {"a": run, "b": run}, "rr", baseline="c")
     for name in (["query"], frame["query"]):
         message = r"`query` must be the name of a column, not (list|Column)"
         refused(message, spark.evaluate, frame, "ap", query=name, error=fn.InvalidTypeError)
