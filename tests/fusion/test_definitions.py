@@ -128,18 +128,6 @@ def test_record_is_complete_and_its_names_parse(record):
         assert FusionMethod.parse(str(method)) == method
 
 
-@pytest.mark.parametrize("text", ["min", "max", "med", "anz", "arithmetic_mean", "geometric_mean", "harmonic_mean"])
-@pytest.mark.parametrize("other", [{"y": 10.0}, {}], ids=["other documents", "no documents"])
-def test_a_mean_that_skips_absent_documents_reads_the_other_runs_alone(text, other):
-    runs = {
-        "a": fn.Run(["q"], ["x"], [4.0]),
-        "b": fn.Run(["q"] * len(other) + ["p"], [*other, "z"], [*other.values(), 1.0]),
-    }
-    weights = WEIGHTS if FusionMethod.parse(text).record.is_weighted else None
-    fused = fn.fuse(runs, text, weights=weights, absent="skip")
-    assert fused.to_dict()["q"]["x"] == pytest.approx(4, rel=1e-15)
-
-
 ABSENT = [  # method, weights, what an absent document gets, fused scores
     # x has one score, y two: their sums have different divisors
     ("arithmetic_mean", WEIGHTS, "skip", {"x": 4, "y": (0.25 * 3 + 2 * 10) / 2.25, "z": 1, "w": 2}),

@@ -48,20 +48,14 @@ def test_rows_with_scores(tmp_path, name, table, memory):
 
 @PARAMETERS
 def test_judgments_and_runs(tmp_path, name):
-    qrels = {}
-    run = {}
-    for query, document, label, score in zip(*GOOD.to_pydict().values(), strict=True):
-        qrels.setdefault(query, {})[document] = label
-        run.setdefault(query, {})[document] = score
-    expected = fn.evaluate(qrels, run, METRICS).values.tobytes()
-    make = TABLE_FORMS[name]
-    tables = GOOD.select(["query", "document", "label"]), GOOD.select(["query", "document", "score"])
-    for truth, predictions in ((qrels, make(tables[1], tmp_path)), (make(tables[0], tmp_path), run)):
-        assert fn.evaluate(truth, predictions, METRICS).values.tobytes() == expected
-    systems = {"a": make(tables[1], tmp_path), "b": make(tables[1], tmp_path)}
-    assert fn.compare(qrels, systems, "rr").rows[0].mean == fn.evaluate(qrels, run, "rr").mean()["RR"]
+    """What a comparison reads. Values of both sides in every form are those of test_all_input_forms."""
+    make = lambda *names: TABLE_FORMS[name](GOOD.select(names), tmp_path)  # noqa: E731
+    judged, of_run = ("query", "document", "label"), ("query", "document", "score")
+    systems = {"a": make(*of_run), "b": make(*of_run)}
+    expected = fn.evaluate(GOOD, metrics="rr").mean()["RR"]
+    assert fn.compare(make(*judged), systems, "rr").rows[0].mean == expected
     if name not in FILES:
-        assert len(fn.Run(make(tables[1], tmp_path))) == N
+        assert len(fn.Run(make(*of_run))) == N
 
 
 def test_lists_beyond_memory():
