@@ -60,9 +60,9 @@ def test_file_larger_than_memory_is_not_copied(tmp_path):
 
 def test_large_results_leave_less_memory_for_rows():
     rng = np.random.default_rng(4)
-    model = fn.Embeddings(rng.standard_normal((4000, 2), "f4"), rng.standard_normal((2500, 2), "f4"))
-    result = 4000 * 1000 * 8
-    assert measure_peak(lambda: choose(model, memory="4MB").top(1000, threads=1)) < result + (8 << 20)
+    model = fn.Embeddings(rng.standard_normal((1000, 2), "f4"), rng.standard_normal((1500, 2), "f4"))
+    result = 1000 * 500 * 8
+    assert measure_peak(lambda: choose(model, memory="1MB").top(500, threads=1)) < result + (3 << 20)
 
 
 def test_one_block_of_a_function_is_in_memory():
