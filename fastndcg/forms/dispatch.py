@@ -199,7 +199,8 @@ def _refuse_missing_labels(labels: Any, options: Options) -> None:
     name = next((name for name in counts if getattr(options, name) is not None), "")
     try:
         n_documents = counts[name](getattr(options, name))
-        is_wrong = len(options.other) == n_documents != len(labels) and not hasattr(labels[0], "__len__")
+        is_number = not hasattr(n_documents, "__len__")  # a row of a matrix is none
+        is_wrong = is_number and len(options.other) == n_documents != len(labels) and not hasattr(labels[0], "__len__")
     except (TypeError, ValueError, LookupError):  # no plain lists of numbers
         return
     if is_wrong:

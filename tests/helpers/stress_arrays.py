@@ -1,7 +1,7 @@
 """
 Evaluate while two other threads overwrite the arrays: `python stress_arrays.py --seconds S --hang H PARTS PART`.
 
-tests/host/test_processes.py runs this program, with and without bounds checks. For each group of metrics the program
+tests/host/test_processes.py runs this program, and again with bounds checks. For each group of metrics the program
 prints one line of JSON. The line counts the calls, the calls that gave values, the errors of fastndcg by class, and
 the errors that report a change. The line also holds the tracebacks of all other exceptions. A crash ends the process.
 A call that takes longer than H seconds ends the process with all tracebacks.

@@ -106,15 +106,14 @@ def test_gil_is_released(expected):
 
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "helpers" / "stress_arrays.py"
-SECONDS = float(os.environ.get("STRESS_SECONDS", "5"))
+SECONDS = float(os.environ.get("STRESS_SECONDS", "2"))
 HANG = 60.0  # seconds of one call, which takes 0.1 s on a quiet machine
 PARTS = 2  # processes side by side
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("bounds_checks", ["0", "1"], ids=["without bounds checks", "with bounds checks"])
-def test_arrays_that_change_give_values_or_errors(bounds_checks, capsys):
-    environment = os.environ | {"NUMBA_BOUNDSCHECK": bounds_checks, "PYTHONPATH": os.pathsep.join(sys.path)}
+def test_arrays_that_change_give_values_or_errors(capsys):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, str(PROGRAM), "--seconds", str(SECONDS), "--hang", str(HANG), str(PARTS)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
     processes = [subprocess.Popen([*command, str(part)], **pipes) for part in range(PARTS)]
@@ -134,4 +133,4 @@ def test_arrays_that_change_give_values_or_errors(bounds_checks, capsys):
     stressed = {name.partition("(")[0].partition("@")[0] for group in groups for name in group["metrics"]}
     assert stressed == set(CATALOG)
     with capsys.disabled():
-        print(f"\nbounds checks {bounds_checks}: {dict(total)}")
+        print(f"\n{dict(total)}")

@@ -1,11 +1,12 @@
 """
 Machine code against Numba: every kernel and signature, to the bit, on the arguments that real work passes.
 
-Each call of a kernel runs twice, by machine code and by Numba, on copies of the same arrays. All arrays and the results
-must have the same bits. The work is random and adversarial: ties, empty queries, NaN where allowed, infinities,
-denormal numbers, labels below 0 and above 2**53, all dtypes, tie policies and metrics.
+Each call of a kernel runs twice, by machine code and by Numba with bounds checks, on copies of the same arrays. All
+arrays and the results must have the same bits. The work is random and adversarial: ties, empty queries, NaN where
+allowed, infinities, denormal numbers, labels below 0 and above 2**53, all dtypes, tie policies and metrics.
 """
 
+import os
 import threading
 from importlib import import_module
 
@@ -24,23 +25,23 @@ from fastndcg.named_conventions import CHOICES, conventions
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import LABEL_DTYPES
 
-pytestmark = [
-    pytest.mark.stress,
-    pytest.mark.skipif(machine_code.is_switched_off(), reason="machine code is switched off"),
-]
+pytestmark = pytest.mark.skipif(  # the stage that has Numba compile kernels anyway
+    os.environ.get("NUMBA_BOUNDSCHECK", "0") == "0", reason="Numba compiles every kernel: set NUMBA_BOUNDSCHECK=1"
+)
 DEFAULT = conventions["default"]
 
 
 class Comparison:
     """Runs each call by machine code and by Numba, and remembers which signatures ran."""
 
-    def __init__(self):
+    def __init__(self, libraries):
+        self.libraries = libraries
         self.seen = set()
         self.differences = []
         self._lock = threading.Lock()
 
     def wrap(self, kernel, lines):
-        machine = machine_code.find(kernel.place, lambda *_: pytest.fail(f"{kernel.place} misses a signature"))
+        machine = next(filter(None, (library.find(kernel.place, no_machine_code) for library in self.libraries)))
         compiled = kernel.numba_function
         codes = {}
 
@@ -60,6 +61,10 @@ class Comparison:
                 return value
 
         return run
+
+
+def no_machine_code(*arguments):
+    pytest.fail("a call has types of no signature")
 
 
 def copy(argument, memory=None):
@@ -100,7 +105,9 @@ def describe(argument):
 
 @pytest.fixture(scope="module")
 def comparison():
-    found = Comparison()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine_code, "is_switched_off", lambda: False)
+        found = Comparison(machine_code.libraries.__wrapped__())
     by_place = {}
     for signature in signatures.read_signatures():
         by_place.setdefault(signature.place, []).append(signature)
