@@ -43,7 +43,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 # The same examples in every run, so that a change that is right is not refused by luck. `plain` has fewer of them than
 # `all`, which `scripts/test --all` takes. New ones are for developers: pytest --hypothesis-profile=random
 # No example has a deadline, which a slow machine would miss.
-settings.register_profile("plain", derandomize=True, max_examples=25, deadline=None)
+settings.register_profile("plain", derandomize=True, max_examples=16, deadline=None)
 settings.register_profile("all", derandomize=True, max_examples=100, deadline=None)
 settings.register_profile("random", derandomize=False, max_examples=100, deadline=None)
 settings.load_profile("plain")

@@ -164,14 +164,16 @@ def count_kept_bytes(call, n):
 GRADES = np.arange(2000).reshape(100, 20) % 3
 
 
-@pytest.mark.parametrize("name", [
-    "RBP(p={0})@10, RBP(p={0}, gain=exp2)", "nDCG(discount=[1,{0}]), nDCG(gain=[0,{0},2])@3, Q(gain=[0,3,{0}])",
-    "IPrec(recall={0}), Rprec(mult={0}), P(rel={0}), PatR(recall={0})", "PFound(decay={0}), Compat(p={0})",
-])  # fmt: skip
-def test_sweeps_of_parameters(name):
+SWEPT = """
+    RBP(p={0})@10, RBP(p={0}, gain=exp2), nDCG(discount=[1,{0}]), nDCG(gain=[0,{0},2])@3, Q(gain=[0,3,{0}]),
+    IPrec(recall={0}), Rprec(mult={0}), P(rel={0}), PatR(recall={0}), PFound(decay={0}), Compat(p={0})
+"""
+
+
+def test_sweeps_of_parameters():
     convention = fn.conventions["default"].replace(ties="input")
     kept = count_kept_bytes(
-        lambda i: fn.evaluate(GRADES, -GRADES, name.format(0.001 + i / 2000), convention=convention), 600
+        lambda i: fn.evaluate(GRADES, -GRADES, SWEPT.format(0.001 + i / 2000), convention=convention), 600
     )
     assert kept < chunk.MAX_KEPT_RANKS * 24 + 1_000_000
 

@@ -49,11 +49,11 @@ def examples(number, plain=None):
     """
     Return Hypothesis settings for a test of kernels.
 
-    A test gets `number` examples with the profile `all`. The profile `plain` takes a quarter of them, but 12 if there
+    A test gets `number` examples with the profile `all`. The profile `plain` takes a sixth of them, but 8 if there
     are as many, or the given number. If kernels are not compiled, a test gets a third.
     """
     if settings.default.max_examples < 100:  # the profile `all` of conftest.py
-        number = plain or max(number // 4, min(number, 12))
+        number = plain or max(number // 6, min(number, 8))
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
     return settings(max_examples=number if JIT else number // 3, suppress_health_check=slow)
 
