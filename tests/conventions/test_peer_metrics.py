@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import functools
 import re
 from pathlib import Path
 
@@ -103,6 +104,13 @@ def proven():
     return found
 
 
+@functools.cache
+def name_of(text):
+    """Return the name of the metric that a text gives, if it gives one."""
+    with contextlib.suppress(fn.FastndcgError):
+        return fn.Metric.parse(text.replace("{k}", "").rstrip("@")).name
+
+
 def list_metrics(place):
     """Return the names of the metrics in the texts of a table or a test, from 'file::name'. Without a name: none."""
     file, _, name = place.partition("::")
@@ -110,10 +118,7 @@ def list_metrics(place):
     for one in ast.parse((TESTS / file).read_text(encoding="utf-8")).body:
         targets = [getattr(target, "id", "") for target in getattr(one, "targets", ())]
         if name in (getattr(one, "name", ""), *targets):
-            texts = [str(part.value) for part in ast.walk(one) if isinstance(part, ast.Constant)]
-            for text in texts:
-                with contextlib.suppress(fn.FastndcgError):
-                    found.add(fn.Metric.parse(text.replace("{k}", "").rstrip("@")).name)
+            found |= {name_of(str(part.value)) for part in ast.walk(one) if isinstance(part, ast.Constant)}
     return found
 
 

@@ -168,7 +168,7 @@ def check_equal(rows, method, program, weights, expected):
 def test_elasticsearch_linear_and_rrf_to_the_bit():
     """A normalizer for each retriever, weights, and float32 in each step."""
     norms = {"minmax": "min_max", "l2_norm": "l2", "none": "none"}
-    for seed in range(60):
+    for seed in range(30):
         rows = draw_rows(seed)
         weights = [0.3, 1.7] if seed % 2 else [1.0, 1.0]
         for normalizers in (("minmax", "none"), ("none", "minmax"), ("l2_norm", "l2_norm"), ("none", "none")):
@@ -179,7 +179,7 @@ def test_elasticsearch_linear_and_rrf_to_the_bit():
 
 def test_opensearch_hybrid_query_to_the_bit():
     """Its default, min_max with the arithmetic mean; bounds of each mode; l2; the other means; rrf."""
-    for seed in range(60):
+    for seed in range(30):
         rows = draw_rows(seed)
         weights = [0.3, 0.7] if seed % 2 else [1.0, 1.0]
         for technique in ("arithmetic_mean", "geometric_mean", "harmonic_mean"):

@@ -226,16 +226,16 @@ def test_notes():
 
 
 def test_settings_of_an_index_in_a_comparison(tmp_path):
-    settings = {"poor": FOUND, "exact": make_model("embeddings").top(40)}
-    comparison = fn.compare(make_model("embeddings"), settings, METRICS)
-    alone = {name: fn.index_recall(make_model("embeddings"), found, METRICS) for name, found in settings.items()}
+    model = make_model("embeddings")
+    settings = {"poor": FOUND, "exact": model.top(40)}
+    comparison = fn.compare(model, settings, METRICS)
+    alone = {name: fn.index_recall(model, found, METRICS) for name, found in settings.items()}
     for name, column in zip(settings, comparison.columns, strict=True):
         np.testing.assert_array_equal(column, alone[name].values)
     half = {"poor": alone["poor"], "exact": settings["exact"]}  # results are kept as they are
-    assert fn.compare(make_model("embeddings"), half).rows == comparison.rows
-    assert [metric.k for metric in fn.compare(make_model("embeddings"), settings).metrics] == [10]
+    assert fn.compare(model, half).rows == fn.compare(alone).rows == comparison.rows
+    assert [metric.k for metric in fn.compare(model, settings).metrics] == [10]
     assert comparison.rows[1].wins > 0 == comparison.rows[1].losses
-    assert fn.compare(alone).rows == fn.compare(make_model("embeddings"), settings, METRICS).rows
     comparison.to_html(tmp_path / "index.html", documents=True)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert page.count("Recall of a vector index") == 2
