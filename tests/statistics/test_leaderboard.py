@@ -1,5 +1,7 @@
 """leaderboard: ranks by hand, rank sets of systems that do not differ, and what is missing."""
 
+import functools
+import itertools
 import json
 import operator
 
@@ -171,14 +173,23 @@ def list_forms():
     }
 
 
-@pytest.mark.parametrize("name", list_forms())
-@pytest.mark.parametrize("form", ["as it is", "pandas", "index", "polars", "csv", "json"])
+@functools.cache
+def rank_means():
+    return fn.leaderboard(MEANS, metric="ndcg@10").rows
+
+
+TABLES = [name for name in list_forms() if name not in ("dict", "missing", "nan")]
+FORMS_OF_MEANS = [
+    *itertools.product(list_forms(), ["as it is"]), *itertools.product(TABLES, ["pandas", "index", "polars", "csv"]),
+    *((name, "json") for name in list_forms() if name != "long"),  # whose columns are no records
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "form"), FORMS_OF_MEANS)
 def test_forms_of_published_means(name, form, tmp_path):
     """Each is the same leaderboard, with a missing cell, and without means and ranks that are columns."""
     data = list_forms()[name]
     if form in ("pandas", "index", "polars", "csv"):
-        if name in ("dict", "missing", "nan"):
-            pytest.skip("is no table")
         pandas = pytest.importorskip("pandas")
         frame = pandas.DataFrame(data)
         if form == "index":
@@ -191,10 +202,8 @@ def test_forms_of_published_means(name, form, tmp_path):
     elif form == "json":
         (tmp_path / "table.json").write_text(json.dumps(data).replace("NaN", "null"))
         data = tmp_path / "table.json"
-        if name == "long":
-            pytest.skip("columns are no records")
     found = fn.leaderboard(data, metric="ndcg@10")
-    assert found.rows == fn.leaderboard(MEANS, metric="ndcg@10").rows
+    assert found.rows == rank_means()
     assert {row.system: row.n_missing for row in found} == {"a": 0, "b": 1, "7": 0}
     left_out = [note for note in found.notes if "which are left out. Rename" in note]
     assert len(left_out) == (name in ("systems", "data sets"))
