@@ -7,7 +7,6 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,7 +151,8 @@ def _sort_by_row(whole: list[EvaluatedBatch], split: list[EvaluatedBatch]) -> tu
     batches.sort(key=lambda batch: batch.first_rows[:1].tolist())
     ids = np.concatenate([batch.query_ids for batch in batches])
     values = np.concatenate([batch.values for batch in batches])
-    if all(before.first_rows[-1] < after.first_rows[0] for before, after in pairwise(batches)):
+    first_rows = np.concatenate([batch.first_rows for batch in batches])
+    if np.all(first_rows[1:] > first_rows[:-1]):
         return ids, values
-    order = np.argsort(np.concatenate([batch.first_rows for batch in batches]), kind="stable")
+    order = np.argsort(first_rows, kind="stable")
     return ids[order], values[order]

@@ -16,9 +16,9 @@ pa, pq = map(pytest.importorskip, ("pyarrow", "pyarrow.parquet"))
 
 METRICS = "ndcg@10,map,rr,num_ret"
 RANDOM = np.random.default_rng(4)
-SIZES = RANDOM.integers(1, 40, 100)
+SIZES = RANDOM.integers(1, 40, 120)
 N = int(SIZES.sum())
-QUERIES = np.repeat(np.sort(RANDOM.choice(10**6, 100, replace=False)), SIZES)
+QUERIES = np.repeat(np.sort(RANDOM.choice(10**6, 120, replace=False)), SIZES)
 LABELS = RANDOM.integers(0, 4, N).astype("i1")
 SCORES = RANDOM.random(N).astype("f4")
 EXPECTED = fn.evaluate(LABELS, SCORES, METRICS, query_ids=QUERIES)
