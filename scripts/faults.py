@@ -569,7 +569,8 @@ def run_tests(folder: Path, tests: str, *, has_jit: bool) -> tuple[int, str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("FASTNDCG_", "PYTEST_"))}
     environment |= {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1", "NUMBA_DISABLE_JIT": "0" if has_jit else "1"}
     names = [f"tests/{test}" for test in tests.split()]
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--no-header", *names]
+    options = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--hypothesis-profile=unshrunk"]
+    command = [sys.executable, "-m", "pytest", *options, *names]
     try:
         ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:

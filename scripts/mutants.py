@@ -39,14 +39,13 @@ from cosmic_ray import mutating, plugins
 from cosmic_ray.commands import init
 from cosmic_ray.work_db import use_db
 from coverage import CoverageData
-from hypothesis import Phase, settings
 from scipy.stats import binomtest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "contributing" / "testing.md"
 EQUIVALENT = ROOT / "scripts" / "equivalent_mutants.txt"
 OTHERS = ("benchmarks", "docs/test_[!p]*", "host", "kernels", "runtime")  # processes, and no values
-TESTS = ("-m", "not peers and not stress and not newest", "-pno:cacheprovider", *(
+TESTS = ("-m", "not peers and not stress and not newest", "-pno:cacheprovider", "--hypothesis-profile=unshrunk", *(
     f"--ignore-glob=tests/{name}" for name in OTHERS))  # fmt: skip
 # Operators that raise for most operands, such as bits of floats or an order of None, would flatter the share. `is` and
 # `==` of None are alike.
@@ -64,16 +63,11 @@ IGNORED = shutil.ignore_patterns(".*", "_build", "_generated")
 
 
 class Plugin:
-    """Select tests by their ids, make no failure smaller, and end when the budget is spent."""
+    """Select tests by their ids, and end when the budget is spent."""
 
     def __init__(self, tests: set[str]) -> None:
         self.tests = tests
         self.end = 0.0
-
-    def pytest_sessionstart(self) -> None:
-        """Make no failing example smaller, which takes longer than all tests."""
-        settings.register_profile("mutants", settings(), phases=(Phase.explicit, Phase.generate))
-        settings.load_profile("mutants")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep the selected tests."""

@@ -18,7 +18,7 @@ from pathlib import Path
 import needed_packages
 import pytest
 from compiled_kernels import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown  # noqa: F401
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # A user's settings change what is printed and where machine code is kept. Those for tests are FASTNDCG_TEST_...
 SETTINGS = [name for name in sorted(os.environ) if name.startswith("FASTNDCG_")]
@@ -46,6 +46,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 settings.register_profile("plain", derandomize=True, max_examples=16, deadline=None)
 settings.register_profile("all", derandomize=True, max_examples=100, deadline=None)
 settings.register_profile("random", derandomize=False, max_examples=100, deadline=None)
+# `unshrunk` is for faults and mutants: making a failing example smaller takes longer than all tests of a fault.
+settings.register_profile("unshrunk", settings.get_profile("plain"), phases=(Phase.explicit, Phase.generate))
 settings.load_profile("plain")
 
 # A shell ignores Ctrl-C in what it starts in the background. Tests send it to themselves and to their processes.
