@@ -41,7 +41,10 @@ class Comparison:
         self._lock = threading.Lock()
 
     def find(self, place):
-        return next(filter(None, (library.find(place, no_machine_code) for library in self.libraries)))
+        def fail(*arguments):
+            pytest.fail(f"{place} misses a signature")
+
+        return next(filter(None, (library.find(place, fail) for library in self.libraries)))
 
     def wrap(self, kernel, lines):
         machine = self.find(kernel.place)
@@ -64,10 +67,6 @@ class Comparison:
                 return value
 
         return run
-
-
-def no_machine_code(*arguments):
-    pytest.fail("a call has types of no signature")
 
 
 def copy(argument, memory=None):
